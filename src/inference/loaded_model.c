@@ -7,6 +7,7 @@
 #include "train/unused_keys.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static struct transformer_limits limits_of(const struct loaded_model_call *call,
                                            const struct run_config *config)
@@ -29,6 +30,23 @@ static rotary_status create_backend(const struct loaded_model_call *call, struct
     return device_backend_create(&model->backend, &request, error);
 }
 
+/* Names a key of the run that is none of the task's. */
+static rotary_status check_assigned(const struct loaded_model_call *call, const struct settings *settings,
+                                    const char *assignment, rotary_error *error)
+{
+    char key[SETTING_TEXT_BYTES];
+    void *member;
+    settings_assigned_key(key, assignment);
+    if (settings_find(settings, TASK_SETTINGS, key, strlen(key), &member) ||
+        !settings_find(settings, RUN_SETTINGS, key, strlen(key), &member))
+        return ROTARY_OK;
+    return rotary_fail(
+        error, ROTARY_INVALID_ARGUMENT,
+        "--set: \"%s\" is a key of the model or of its training, and is that of %.300s: wanted "
+        "keys of the task alone, such as sequence_length",
+        key, call->folder);
+}
+
 /* Sets keys of the task, each of which must change something. */
 static rotary_status assign_data(const struct loaded_model_call *call, struct run_config *config,
                                  rotary_error *error)
@@ -36,8 +54,11 @@ static rotary_status assign_data(const struct loaded_model_call *call, struct ru
     struct settings settings[RUN_SETTINGS];
     rotary_status status = ROTARY_OK;
     run_settings(config, settings);
-    for (int i = 0; i < call->assignment_count && status == ROTARY_OK; i++)
-        status = settings_assign(settings, TASK_SETTINGS, call->assignments[i], error);
+    for (int i = 0; i < call->assignment_count && status == ROTARY_OK; i++) {
+        status = check_assigned(call, settings, call->assignments[i], error);
+        if (status == ROTARY_OK)
+            status = settings_assign(settings, TASK_SETTINGS, call->assignments[i], error);
+    }
     if (status == ROTARY_OK)
         status = run_config_check_recorded(config, call->folder, error);
     const struct unused_keys_call used = {.configs = config, .count = 1, .folder = call->folder};

@@ -38,6 +38,18 @@ struct scored {
 
 /* ---- the tokens ---- */
 
+static const char *path_of(const struct text_score_call *call)
+{
+    return call->text ? call->text : call->tokens;
+}
+
+/* Says which file the text is of. */
+static rotary_status fail_file(const char *path, rotary_status status, const rotary_error *inner,
+                               rotary_error *error)
+{
+    return status == ROTARY_OK ? status : rotary_fail(error, status, "%.300s: %.600s", path, inner->message);
+}
+
 /* The tokens of the text, after the token that texts begin with. */
 static rotary_status encode(const struct loaded_model *model, struct scored *scored, rotary_error *error)
 {
@@ -97,7 +109,8 @@ static rotary_status read_tokens(const struct text_score_call *call, struct scor
                                  rotary_error *error)
 {
     const struct loaded_model *model = call->model;
-    const char *path = call->text ? call->text : call->tokens;
+    const char *path = path_of(call);
+    rotary_error inner = {0};
     rotary_status status = file_read(path, max_text_bytes, &scored->text, &scored->bytes, error);
     if (status != ROTARY_OK)
         return status;
@@ -110,7 +123,7 @@ static rotary_status read_tokens(const struct text_score_call *call, struct scor
             error, ROTARY_INVALID_ARGUMENT,
             "%s has neither tokenizer.json nor tokenizer.model: wanted one of them, or --tokens",
             call->folder);
-    return encode(model, scored, error);
+    return fail_file(path, encode(model, scored, &inner), &inner, error);
 }
 
 /* ---- scores ---- */
@@ -170,7 +183,9 @@ static rotary_status score_text(const struct text_score_call *call, struct score
                                                     .count = scored->count,
                                                     .context = call->context,
                                                     .stride = call->stride};
-    return text_evaluation_run(&evaluation, &score->evaluation, error);
+    rotary_error inner = {0};
+    return fail_file(path_of(call), text_evaluation_run(&evaluation, &score->evaluation, &inner), &inner,
+                     error);
 }
 
 rotary_status text_score_run(const struct text_score_call *call, struct text_score *score,

@@ -108,6 +108,10 @@ ROWS
     refuses 2 'there is no option --max-tokens; did you mean --max-new-tokens?' generate held --max-tokens 5
     refuses 2 'there is no option --prompt; did you mean --text?' heatmap held --prompt line
     refuses 2 'there is no option --position here, but rotary train has it' evaluate held --position rope
+    refuses 1 '--set: "hidden_size" is a key of the model or of its training, and is that of held: wanted keys of the task alone' evaluate held --set hidden_size=3
+    refuses 1 '--set: there is no key "hiden_size"' evaluate held --set hiden_size=3
+    : >empty
+    refuses 1 'empty: the text has 1 tokens, wanted at least 2' evaluate held --text empty
     while read -r assignment wanted; do
         refuses 2 "; did you mean \"$wanted\"?" train prefix --set "$assignment"
     done <<'ROWS'
