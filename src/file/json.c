@@ -42,6 +42,8 @@ static rotary_status parse(const char *path, const char *text, size_t count, siz
                            rotary_error *error)
 {
     json_error_t wrong;
+    if (count == 0)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s is empty, wanted a JSON object", path);
     json_t *read = json_numbers_load(text, count, JSON_REJECT_DUPLICATES | flags, false, &wrong);
     if (!read)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %d, column %d: %s%s", path, wrong.line,

@@ -153,6 +153,12 @@ done
 refuses 1 nothing tokenize train --input nothing --model no.json --type words
 refuses 1 "cannot open nothing" tokenize encode nothing
 refuses 1 "text, line 1, column" tokenize encode text
+: >none.json
+refuses 1 "none.json is empty, wanted a JSON object" tokenize encode none.json
+echo '{"format": 2, "task": "prefix"}' >config.json
+refuses 1 "config.json is no tokenizer: wanted a tokenizer.json, a vocab.json with its merges.txt" tokenize encode config.json
+echo '{"hidden_size": 16, "vocab_size": 20}' >config.json
+refuses 1 "config.json is no tokenizer: wanted a tokenizer.json, or a vocab.json with its merges.txt beside it" tokenize encode config.json
 refuses 1 no-folder tokenize train --input text --type words --model no-folder/a.json
 # Files are looked at before a text is read: the first one here has a line that is too long.
 mkdir folder

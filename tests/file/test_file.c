@@ -254,7 +254,7 @@ static void test_json(void)
     static const struct {
         const char *text, *wanted;
     } wrong[] = {
-        {"", "line 1"},
+        {"", " is empty, wanted a JSON object"},
         {"{\"a\": 1,\n\"b\": }", "line 2"},
         {"[1]", "no JSON object"},
         {"{\"a\":1}x", "line 1"},

@@ -475,7 +475,7 @@ static void test_files_refused(void)
         const char *text, *words;
     } cases[] = {
         {"[]", "no JSON object"},
-        {"{}", "\"format\""},
+        {"{}", "is no tokenizer"},
         {"{\"format\":2,\"tokenizer\":\"bytes\"}", "format 2"},
         {"{\"format\":1}", "characters, words, bytes, sentencepiece, huggingface or wordpiece"},
         {"{\"format\":1,\"tokenizer\":7}",

@@ -139,16 +139,27 @@ rotary_status tokenizer_checksum(const struct tokenizer *tokenizer, uint64_t *ch
     return ROTARY_OK;
 }
 
+static rotary_status fail_kind(const char *path, rotary_error *error)
+{
+    return rotary_fail(
+        error, ROTARY_BAD_FILE,
+        "%s is no tokenizer: wanted a tokenizer.json, a vocab.json with its merges.txt, a "
+        "vocab.txt, a model of SentencePiece, or a vocabulary of rotary tokenize train or of a run",
+        path);
+}
+
 static rotary_status load(struct tokenizer **tokenizer, const json_t *object, const char *path,
                           rotary_error *error)
 {
     for (int kind = 0; kind < TOKENIZERS; kind++)
         if (formats[kind]->is_object && formats[kind]->is_object(object))
             return formats[kind]->load(tokenizer, object, path, error);
+    const char *name = json_string_value(json_object_get(object, "tokenizer"));
+    if (!name && json_integer_value(json_object_get(object, "format")) != FORMAT)
+        return fail_kind(path, error);
     rotary_status status = file_check_format(path, object, FORMAT, error);
     if (status != ROTARY_OK)
         return status;
-    const char *name = json_string_value(json_object_get(object, "tokenizer"));
     for (int kind = 0; name && kind < TOKENIZERS; kind++)
         if (strcmp(name, tokenizer_names[kind]) == 0)
             return formats[kind]->load(tokenizer, object, path, error);

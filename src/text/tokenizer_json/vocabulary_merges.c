@@ -210,6 +210,11 @@ rotary_status vocabulary_merges_object(json_t *vocabulary, const char *path, jso
     rotary_status status = file_folder_of(path, folder, error);
     if (status == ROTARY_OK)
         status = file_path(merges_path, folder, "merges.txt", error);
+    if (status == ROTARY_OK && !file_exists(merges_path))
+        return rotary_fail(error, ROTARY_IO_ERROR,
+                           "%s is no tokenizer: wanted a tokenizer.json, or a vocab.json with its merges.txt "
+                           "beside it",
+                           path);
     if (status == ROTARY_OK)
         status = read_merges(merges_path, &merges, error);
     if (status == ROTARY_OK)
