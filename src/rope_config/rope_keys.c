@@ -114,6 +114,19 @@ static rotary_status refuse_key(const struct rope_reader *reader, const char *wi
         option ? ", or --ignore " : "", option ? key : "");
 }
 
+/* Refuses a value that the option --ignore leaves out, where there is that option. What is wanted may have its reason
+ * behind a colon. */
+static rotary_status refuse_value(const struct rope_reader *reader, const char *key, const json_t *value,
+                                  const char *wanted)
+{
+    char text[320];
+    const int end = (int)strcspn(wanted, ":");
+    const bool option = !reader->request->of_settings;
+    snprintf(text, sizeof text, "%.*s%s%.60s%s", end, wanted, option ? ", or --ignore " : "",
+             option ? key : "", wanted + end);
+    return rope_reader_refuse(reader, key, value, text);
+}
+
 /* A key of `object` that is neither known nor ignored, other than null; NULL if there is none. */
 static const char *find_unknown(const struct rope_reader *reader, const json_t *object,
                                 bool (*is_known)(const char *key))
@@ -165,11 +178,8 @@ static rotary_status check_queries(const struct rope_reader *reader)
     if (!beta || reader->request->scales_queries || (json_is_number(beta) && json_number_value(beta) == 0) ||
         rope_reader_is_among(key, reader->request->ignored))
         return ROTARY_OK;
-    return rope_reader_refuse(reader, key, beta,
-                              reader->request->of_settings
-                                  ? "0: no query is multiplied by a number that grows with its position"
-                                  : "0, or --ignore llama_4_scaling_beta for the rotation alone: no query is "
-                                    "multiplied by a number that grows with its position");
+    return refuse_value(reader, key, beta,
+                        "0: no query is multiplied by a number that grows with its position");
 }
 
 /* A key of a scaling that is spelled as Grok 2 does, among those of the model; NULL if there is none. */
@@ -214,7 +224,6 @@ enum refused {
     REFUSED_NOT_ROTARY,
     REFUSED_UNEVEN,
     REFUSED_CHUNKS,
-    REFUSED_LOGARITHM,
     REFUSED_POSITIVE,
     REFUSED_OBJECT
 };
@@ -227,10 +236,7 @@ static const struct {
 } rules[] = {
     {"position_encoding_2d", REFUSED_TRUE, "false: one half of each head rotates by the number of its block"},
     {"use_dynamic_ntk", REFUSED_TRUE, "false: its base grows in steps beyond the original context"},
-    {"use_logn_attn", REFUSED_LOGARITHM,
-     "false, or --ignore use_logn_attn for the rotation alone: queries beyond seq_length are multiplied by a "
-     "logarithm of "
-     "their position"},
+    {"use_logn_attn", REFUSED_TRUE, "false: queries are multiplied by a logarithm of their position"},
     {"alibi", REFUSED_TRUE, "false: ALiBi has no rotation"},
     {"use_alibi", REFUSED_TRUE, "false: ALiBi has no rotation"},
     {"position_embedding_type", REFUSED_NOT_ROTARY, "rotary or rope"},
@@ -242,8 +248,7 @@ static const struct {
     {"use_mem_rope", REFUSED_FALSE, "true: the model has no rotation"},
     {"partial_rotary_factors", REFUSED_PRESENT, "one \"partial_rotary_factor\" for all layers"},
     {"layer_rope_theta", REFUSED_UNEVEN, "one base for all layers"},
-    {"dual_chunk_attention_config", REFUSED_CHUNKS,
-     "null, or --ignore dual_chunk_attention_config for the rotation alone: positions depend on chunks"},
+    {"dual_chunk_attention_config", REFUSED_CHUNKS, "null: positions depend on chunks"},
     {"attn_temperature_len", REFUSED_POSITIVE,
      "0: no score is multiplied by a number that grows with its query's position"},
     {"yarn", REFUSED_OBJECT,
@@ -269,7 +274,6 @@ static bool is_refused(enum refused refused, const json_t *value)
     const char *text = json_string_value(value);
     switch (refused) {
     case REFUSED_TRUE:
-    case REFUSED_LOGARITHM:
         return json_is_true(value);
     case REFUSED_FALSE:
         return json_is_false(value);
@@ -299,7 +303,7 @@ static rotary_status check_presence(const struct rope_reader *reader, json_t *ru
         const json_t *value = json_field_value(reader->text_config, key);
         if ((value != NULL) == present || rope_reader_is_among(key, reader->request->ignored))
             continue;
-        return value ? rope_reader_refuse(reader, key, value, json_string_value(wanted))
+        return value ? refuse_value(reader, key, value, json_string_value(wanted))
                      : rotary_fail(reader->error, ROTARY_BAD_FILE,
                                    "%s has no \"%s\", wanted %s, or --ignore %s", reader->where, key,
                                    json_string_value(wanted), key);
@@ -338,7 +342,7 @@ static rotary_status check_rules(const struct rope_reader *reader)
             value = json_field_value(attention, rules[i].key);
         if (is_refused(rules[i].refused, value) && !is_accepted(reader, rules[i].refused) &&
             !rope_reader_is_among(rules[i].key, reader->request->ignored))
-            return rope_reader_refuse(reader, rules[i].key, value, rules[i].wanted);
+            return refuse_value(reader, rules[i].key, value, rules[i].wanted);
     }
     return ROTARY_OK;
 }
@@ -357,10 +361,9 @@ static rotary_status check_tower(const struct rope_reader *reader)
     if (!key || described || family->without_rotation || family->unsupported[0] ||
         rope_reader_is_among(key, reader->request->ignored))
         return ROTARY_OK;
-    return rope_reader_refuse(
-        reader, key, heads ? heads : patch,
-        "beside it the tower's \"model_type\", such as \"qwen2_vl_vision\" or \"pixtral\", "
-        "or \"axes\" and \"mrope_section\"");
+    return refuse_value(reader, key, heads ? heads : patch,
+                        "beside it the tower's \"model_type\", such as \"qwen2_vl_vision\" or \"pixtral\", "
+                        "or \"axes\" and \"mrope_section\"");
 }
 
 /* Refuses keys that are compressed by a model whose type is not known: nothing else says how it rotates. */
@@ -370,9 +373,9 @@ static rotary_status check_compression(const struct rope_reader *reader)
     const json_t *base = json_field_value(reader->text_config, key);
     if (!base || reader->family.rope_parameters || rope_reader_is_among(key, reader->request->ignored))
         return ROTARY_OK;
-    return rope_reader_refuse(reader, key, base,
-                              "beside it the \"model_type\" of a model that compresses keys, such as "
-                              "\"deepseek_v4\"");
+    return refuse_value(reader, key, base,
+                        "beside it the \"model_type\" of a model that compresses keys, such as "
+                        "\"deepseek_v4\"");
 }
 
 rotary_status rope_keys_check_model(const struct rope_reader *reader)

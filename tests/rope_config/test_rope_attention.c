@@ -266,8 +266,9 @@ static void test_other_spellings(void)
         {"{\"head_dim\": 8, \"rope_type\": \"yarn\", \"scaling_factor\": 4, \"max_position_embeddings\": 64, "
          "\"original_max_position_embeddings\": 16}",
          "the model has the key \"scaling_factor\", which is not known"},
-        {"{\"head_dim\": 8, \"attn_temperature_len\": 1024}", "\"attn_temperature_len\" is 1024, wanted 0"},
-        {"{\"head_dim\": 8, \"use_logn_attn\": true}", "wanted false, or --ignore use_logn_attn"},
+        {"{\"head_dim\": 8, \"attn_temperature_len\": 1024}",
+         "\"attn_temperature_len\" is 1024, wanted 0, or --ignore attn_temperature_len: no score"},
+        {"{\"head_dim\": 8, \"use_logn_attn\": true}", "wanted false, or --ignore use_logn_attn: queries"},
         {"{\"head_dim\": 8, \"yarn\": {\"factor\": 4}}", "\"yarn\" is {\"factor\":4}, wanted null"},
         {"{\"head_dim\": 8, \"llama_4_scaling\": {\"beta\": 0.1}}", "wanted null, and \"rope_parameters\""},
     };
