@@ -51,6 +51,12 @@ has report '"here.html"'
 has arms.0.runs.0.folder '"here.tar.gz/rope-1"'
 does 0 report here.tar.gz/rope-1 --json
 has report '"here-rope-1.html"'
+# A folder that has none but in its folders names one of them.
+mkdir -p above/none
+cp -r both above/both
+refuses 1 "above holds neither a run nor a comparison, but folders that do: wanted one of them, such as above/both" report above
+does 0 report above --archive above.tar.gz
+refuses 1 "above.tar.gz holds neither a run nor a comparison, but folders that do: wanted one of them, such as above.tar.gz/both" report above.tar.gz
 # A folder of runs, packed or not, stands for its runs.
 mkdir -p apart/sub
 mv both/rope-1 both/roper-1 apart

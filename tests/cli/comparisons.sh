@@ -190,6 +190,12 @@ does 0 report rope-1 none-1 --json --out page.html
 has contrasts.0.seeds.0 1
 does 0 report rope-1 none-1 other-1 --out page.html
 head -n 1 out | grep -q "the runs differ in rope_theta (1e4 in rope-1, 99.0 in other-1)" || complain "the first line does not say what differs"
+grep -qx 'note: --vary position,rope_theta compares these runs' err || complain "no note of what --vary would compare"
+does 0 report rope-1 none-1 other-1 --vary position,rope_theta --json --out page.html
+has unlike null
+[ ! -s err ] || complain "a note of --vary where it is given"
+does 0 report rope-1 other-1 --out page.html
+grep -qx 'note: --vary rope_theta compares these runs' err || complain "no note of the key that runs differ in"
 does 0 report rope-1 none-1 other-1 --json --out page.html
 has contrasts.0.seeds '[]'
 does 0 report rope-1 other-1 --vary rope_theta --json --out page.html

@@ -4,13 +4,16 @@
  */
 #include "base/fail.h"
 #include "cli/command.h"
+#include "cli/hint/nested_runs.h"
 #include "cli/output/result.h"
 #include "cli/program.h"
 #include "file/file.h"
+#include "records/comparison/comparable_runs.h"
 #include "records/comparison/sweep_text.h"
 #include "report/comparison_table.h"
 #include "report/report.h"
 #include "run_folder/run_archive.h"
+#include "train/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,6 +122,43 @@ static rotary_status print_tables(const struct report_options *options, const st
     return ROTARY_OK;
 }
 
+/* Whether every run has the key, and it can be set. */
+static bool can_vary(const struct collection *collection, const char *key)
+{
+    struct run_config config;
+    struct settings settings[RUN_SETTINGS];
+    void *member;
+    run_config_default(&config);
+    run_settings(&config, settings);
+    for (int i = 0; i < collection->record_count; i++)
+        if (!json_object_get(collection->records[i].config, key))
+            return false;
+    return settings_find(settings, RUN_SETTINGS, key, strlen(key), &member) != NULL;
+}
+
+/* Says which --vary makes plain runs alike that differ in one key, or in it and their position encoding. */
+static rotary_status say_vary(const struct collection *collection, const char *varied, rotary_error *error)
+{
+    json_t *none = json_array(), *keys = json_array();
+    char *text = NULL;
+    rotary_status status =
+        collection->unlike && !collection->description && !varied
+            ? comparable_runs(&text, collection->records, collection->record_count, none, keys, error)
+            : ROTARY_OK;
+    const char *first = json_string_value(json_array_get(keys, 0)),
+               *second = json_string_value(json_array_get(keys, 1));
+    const size_t count = json_array_size(keys);
+    const bool position = second && (strcmp(first, "position") == 0 || strcmp(second, "position") == 0);
+    if (status == ROTARY_OK && (count == 1 || (count == 2 && position)) && can_vary(collection, first) &&
+        (!second || can_vary(collection, second)))
+        fprintf(stderr, "note: --vary %s%s%s compares these runs\n", first, second ? "," : "",
+                second ? second : "");
+    free(text);
+    json_decref(none);
+    json_decref(keys);
+    return status;
+}
+
 static rotary_status print_result(const struct invocation *invocation, const struct collection *collection,
                                   const char *page, rotary_error *error)
 {
@@ -166,7 +206,9 @@ static rotary_status write_page(const struct invocation *invocation, const struc
         status = report_write(collection, page, program_commit(), error);
     if (status == ROTARY_OK && options->svg)
         status = report_figures(collection, options->svg, error);
-    return status == ROTARY_OK ? print_result(invocation, collection, page, error) : status;
+    if (status == ROTARY_OK)
+        status = print_result(invocation, collection, page, error);
+    return status == ROTARY_OK ? say_vary(collection, options->vary, error) : status;
 }
 
 static rotary_status report(const struct invocation *invocation, rotary_error *error)
@@ -176,6 +218,8 @@ static rotary_status report(const struct invocation *invocation, rotary_error *e
     const struct collection_options how = {.vary = options->vary, .all_pairs = options->all_pairs};
     struct collection collection;
     rotary_status status = collection_read_with(&collection, folders->items, folders->count, &how, error);
+    if (status == ROTARY_IO_ERROR)
+        return nested_runs_name(folders->items, folders->count, error);
     if (status != ROTARY_OK)
         return status;
     status = go_on(invocation, error);
