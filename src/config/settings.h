@@ -44,9 +44,9 @@ struct setting {
     size_t offset;              /* of the member */
     double min, max;            /* inclusive; of integers and reals */
     const char *const *choices; /* NULL-terminated names of a SETTING_CHOICE */
-    bool chooses;        /* the first of them is no value of its own, but chooses one of the others */
-    const char *help;    /* one phrase: what it is, in which unit */
-    const char *metavar; /* placeholder of an option's value in its help: "N"; NULL: a flag */
+    bool chooses;               /* the first of them is no value of its own, but chooses one of the others */
+    const char *help;           /* one phrase: what it is, in which unit */
+    const char *metavar;        /* placeholder of an option's value in its help: "N"; NULL: a flag */
     /* A choice in a configuration may also be an object: what makes the description, with one owner,
      * and the offset of a struct setting_description *, which is NULL unless the index is the number of
      * choices. NULL: it may not. */

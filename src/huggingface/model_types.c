@@ -33,6 +33,7 @@ static const struct setting keys[] = {
     INTEGER(embed_dim),
     {"reads_position_embedding_type", SETTING_BOOLEAN, .offset = MEMBER(reads_position_embedding_type)},
     {"rotates_values", SETTING_BOOLEAN, .offset = MEMBER(rotates_values)},
+    {"unit_scale", SETTING_BOOLEAN, .offset = MEMBER(unit_scale)},
     {"ntk_divides", SETTING_BOOLEAN, .offset = MEMBER(ntk_divides)},
     {"unsupported", SETTING_TEXT, .offset = MEMBER(unsupported)},
 };

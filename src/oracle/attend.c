@@ -114,6 +114,8 @@ static rotary_status make_rotation(const struct attend_config *config, struct at
     rotary_status status = rotation_make(&config->rotation, attention->head_dim, &work->rotation, error);
     if (!status)
         status = check_rotation(config, work, error);
+    if (!status && !config->scale && work->rotation.config.unit_scale)
+        work->attention.scale = 1;
     if (!status && !config->scale && work->rotation.config.score_channels > 0)
         work->attention.scale = rotary_rope_softmax_factor(work->rotation.rope) /
                                 sqrt((double)work->rotation.config.score_channels);

@@ -160,6 +160,7 @@ rotary_status rope_attention_read(const struct rope_reader *reader, struct rope_
 {
     rotary_status status = read_query_scale(reader, &config->query_scale);
     drop_magnitude(reader, &config->plan);
+    config->unit_scale = reader->family.unit_scale && !is_ignored(reader, "model_type");
     if (!status)
         status = read_values(reader, &config->values);
     return status ? status : read_chunks(reader, config);

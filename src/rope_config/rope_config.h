@@ -37,6 +37,7 @@ struct rope_config {
     /* Of MLA's heads: scores are divided by its root, and multiplied by rotary_rope_softmax_factor; 0: as
      * tensors have. */
     int64_t score_channels;
+    bool unit_scale; /* scores are products as they are (Gemma 4) */
     enum rope_values values;
     char unknown_type
         [64]; /* "model_type", of which nothing is known: general defaults stand for its own; or empty */

@@ -29,6 +29,7 @@ struct rope_family {
     bool without_rotation; /* refused, unless config.json has a key that names a rotation */
     bool known;            /* the table of families has the type, with its rotation */
     bool rotates_values;   /* and outputs back */
+    bool unit_scale;       /* its scores are not divided by the root of head_dim, nor by anything else */
     bool ntk_divides;      /* its "ntk" is vLLM's: base * factor, and frequencies / factor^(2 / d) */
     /* Its models rotate only where "position_embedding_type" says so. Those of other known types ignore that
      * key. */

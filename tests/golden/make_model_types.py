@@ -79,6 +79,7 @@ RULES = {
 READS_TYPE = {"baichuan", "chatglm", "esm", "granitemoehybrid", "kimi_k2", "new"}
 NTK_DIVIDES = {"new"}  # those of Alibaba-NLP's GTE v1.5, whose code is not in transformers
 DEEPSEEK = {"sarvam_mla"}  # whose code is that of DeepSeek-V3, in another folder
+UNIT_SCALE = re.compile("(dia|diffusion_gemma|embedding_gemma2|gemma3n|gemma4|gemma4_unified)(_text|_assistant|_encoder|_decoder)?")
 ROTATES_VALUES = {"deepseek_v4"}  # and outputs back, by the inverse rotation
 INTERLEAVED = re.compile(r"\.\.\.,\s*(0?::2|1::2)\]|view_as_complex|-1, (1, )?2\)")
 BACK = ("deepseek_v4",)
@@ -86,7 +87,7 @@ DEFAULT = {"head_dim": 0, "qk_rope_head_dim": 0, "rotary_dim": 0, "hidden_size":
            "max_position_embeddings": 0, "original_max_position_embeddings": 0, "rope_theta": 1e4,
            "partial_rotary_factor": 1.0, "pairing": "half", "span": "front", "axes": "sections", "tower": "none", "embed_dim": 0,
            "rope_parameters": None,
-           "reads_position_embedding_type": False, "rotates_values": False, "ntk_divides": False, "unsupported": None, "required": None, "refused": None}
+           "reads_position_embedding_type": False, "rotates_values": False, "unit_scale": False, "ntk_divides": False, "unsupported": None, "required": None, "refused": None}
 
 
 def modules(kind):
@@ -266,6 +267,8 @@ def rows():
         found[name]["ntk_divides"] = True
     for name in DEEPSEEK:
         found[name]["pairing"] = found["deepseek_v3"]["pairing"]
+    for name in filter(UNIT_SCALE.fullmatch, found):
+        found[name]["unit_scale"] = not found[name]["unsupported"]
     for name in ROTATES_VALUES:
         found[name]["rotates_values"] = True
     check_position_embedding_type(found)

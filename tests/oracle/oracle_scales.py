@@ -67,6 +67,13 @@ for channels in (8, 10):
     near("the model's scale", result(*flags, "--output", "o.npy")["scale"], wanted, 1e-15)
     result(*flags, "--output", "given.npy", "--scale", wanted)
     near(f"its scores, of {channels} channels", np.load("o.npy"), np.load("given.npy"), 1e-14)
+# Gemma 4's are divided by nothing.
+gemma = config({"model_type": "gemma4_text", "head_dim": D}, "gemma.json")
+flags = ["attend", "--query", "q.npy", "--key", "k.npy", "--value", "v.npy", "--output", "o.npy", "--rope", gemma, "--layer-type",
+         "sliding_attention", "--json"]
+near("no scale", result(*flags)["scale"], 1, 0)
+near("a scale that is given", result(*flags, "--scale", 0.5)["scale"], 0.5, 0)
+near("a model of another type", result(*flags, "--ignore", "model_type")["scale"], D**-0.5, 1e-15)
 refuses(1, "describes heads of 4 channels, wanted 9", "attend", "--query",
         array("q9.npy", random.standard_normal((T, H, 9))), "--key", array("k9.npy", random.standard_normal((S, G, 9))), "--value",
         "k9.npy", "--rope", mla, "--output", "o.npy")

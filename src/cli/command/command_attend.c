@@ -103,8 +103,9 @@ static const struct setting attend_table[] = {
     {"--sinks", SETTING_TEXT, MEMBER(sinks), .metavar = "FILE",
      .help = "[H]: a logit of each head in the denominator of its softmax, whose value is 0 (gpt-oss)"},
     {"--scale", SETTING_REAL, MEMBER(scale), .metavar = "X", .min = -1e30, .max = 1e30,
-     .help =
-         "scores are multiplied by X (default: 1 / sqrt(D); of DeepSeek's two-part heads as --rope says)"},
+     .help = "scores are multiplied by X (default: 1 / sqrt(D), of DeepSeek's two-part heads as --rope says, "
+             "of Gemma 3n and 4, "
+             "which do not divide, 1)"},
     {"--softcap", SETTING_REAL, MEMBER(softcap), .metavar = "X", .min = 0, .max = 1e30,
      .help = "scores become X tanh(score / X), before the mask is added (default: 0, they stay)"},
     {"--first-query", SETTING_INTEGER, MEMBER(first_query), .metavar = "N", .min = -0x1p40, .max = 0x1p40,
