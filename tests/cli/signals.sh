@@ -71,7 +71,7 @@ done
 # A second signal, of the same kind or another, ends the program before it can save: here in a step of a minute.
 for second in TERM INT; do
     # shellcheck disable=SC2086
-    "$rotary" train index $endless --out twice-$second --set gradient_accumulation_steps=100000 --steps 2 >out 2>err &
+    "$rotary" train index $tiny --set checkpoint_every=0 --steps 2 --out twice-$second --set gradient_accumulation_steps=100000 >out 2>err &
     process=$!
     # The file of metrics is opened last before the first step, which the pause lets begin.
     wait_for test -e twice-$second/metrics.jsonl || complain "a run does not begin"
