@@ -7,8 +7,7 @@ static void note_unknown(const char *config, const char *model_type)
 {
     fprintf(stderr,
             "note: %s: nothing is known of model_type \"%s\": what the file does not say, the pairing too, "
-            "is as in "
-            "Llama (--ignore model_type says that it is meant so)\n",
+            "is as in Llama (--ignore model_type says that it is meant so)\n",
             config, model_type);
 }
 

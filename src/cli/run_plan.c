@@ -139,7 +139,7 @@ const char *plan_option_of(const struct plan_request *request, const char *key)
     return NULL;
 }
 
-/* Of a key and its option one alone could be applied. */
+/* Refuses a key beside its option, since one alone of the two could be applied. */
 static rotary_status check_assigned(const struct plan_request *request, rotary_error *error)
 {
     for (int i = 0; i < request->assignments->count; i++) {

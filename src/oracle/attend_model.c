@@ -5,8 +5,7 @@
 #include "file/file.h"
 #include "layer/sublayer.h"
 #include "model/encoding/model_encoding.h"
-
-#include <string.h>
+#include "rope_config/rope_reader.h"
 
 /* Values that are keys rotate with them. */
 static unsigned as_rotated(unsigned rotate, bool key_is_value)
@@ -33,10 +32,7 @@ static rotary_status check_rotated(const struct attend_config *config, unsigned 
 
 static bool is_ignored(const struct attend_config *config, const char *key)
 {
-    const char *const *ignored = config->rotation.ignored;
-    while (ignored && *ignored && strcmp(*ignored, key) != 0)
-        ignored++;
-    return ignored && *ignored;
+    return rope_reader_is_among(key, config->rotation.ignored);
 }
 
 /* The keys that say what rotates, as far as they are not ignored. Without its "position" a file is of another program, or

@@ -114,19 +114,6 @@ static rotary_status refuse_key(const struct rope_reader *reader, const char *wi
         option ? ", or --ignore " : "", option ? key : "");
 }
 
-/* Refuses a value that the option --ignore leaves out, where there is that option. What is wanted may have its reason
- * behind a colon. */
-static rotary_status refuse_value(const struct rope_reader *reader, const char *key, const json_t *value,
-                                  const char *wanted)
-{
-    char text[320];
-    const int end = (int)strcspn(wanted, ":");
-    const bool option = !reader->request->of_settings;
-    snprintf(text, sizeof text, "%.*s%s%.60s%s", end, wanted, option ? ", or --ignore " : "",
-             option ? key : "", wanted + end);
-    return rope_reader_refuse(reader, key, value, text);
-}
-
 /* A key of `object` that is neither known nor ignored, other than null; NULL if there is none. */
 static const char *find_unknown(const struct rope_reader *reader, const json_t *object,
                                 bool (*is_known)(const char *key))
@@ -178,8 +165,8 @@ static rotary_status check_queries(const struct rope_reader *reader)
     if (!beta || reader->request->scales_queries || (json_is_number(beta) && json_number_value(beta) == 0) ||
         rope_reader_is_among(key, reader->request->ignored))
         return ROTARY_OK;
-    return refuse_value(reader, key, beta,
-                        "0: no query is multiplied by a number that grows with its position");
+    return rope_reader_refuse_value(reader, key, beta,
+                                    "0: no query is multiplied by a number that grows with its position");
 }
 
 /* A key of a scaling that is spelled as Grok 2 does, among those of the model; NULL if there is none. */
@@ -303,7 +290,7 @@ static rotary_status check_presence(const struct rope_reader *reader, json_t *ru
         const json_t *value = json_field_value(reader->text_config, key);
         if ((value != NULL) == present || rope_reader_is_among(key, reader->request->ignored))
             continue;
-        return value ? refuse_value(reader, key, value, json_string_value(wanted))
+        return value ? rope_reader_refuse_value(reader, key, value, json_string_value(wanted))
                      : rotary_fail(reader->error, ROTARY_BAD_FILE,
                                    "%s has no \"%s\", wanted %s, or --ignore %s", reader->where, key,
                                    json_string_value(wanted), key);
@@ -342,7 +329,7 @@ static rotary_status check_rules(const struct rope_reader *reader)
             value = json_field_value(attention, rules[i].key);
         if (is_refused(rules[i].refused, value) && !is_accepted(reader, rules[i].refused) &&
             !rope_reader_is_among(rules[i].key, reader->request->ignored))
-            return refuse_value(reader, rules[i].key, value, rules[i].wanted);
+            return rope_reader_refuse_value(reader, rules[i].key, value, rules[i].wanted);
     }
     return ROTARY_OK;
 }
@@ -361,9 +348,10 @@ static rotary_status check_tower(const struct rope_reader *reader)
     if (!key || described || family->without_rotation || family->unsupported[0] ||
         rope_reader_is_among(key, reader->request->ignored))
         return ROTARY_OK;
-    return refuse_value(reader, key, heads ? heads : patch,
-                        "beside it the tower's \"model_type\", such as \"qwen2_vl_vision\" or \"pixtral\", "
-                        "or \"axes\" and \"mrope_section\"");
+    return rope_reader_refuse_value(
+        reader, key, heads ? heads : patch,
+        "beside it the tower's \"model_type\", such as \"qwen2_vl_vision\" or \"pixtral\", "
+        "or \"axes\" and \"mrope_section\"");
 }
 
 /* Refuses keys that are compressed by a model whose type is not known: nothing else says how it rotates. */
@@ -373,9 +361,9 @@ static rotary_status check_compression(const struct rope_reader *reader)
     const json_t *base = json_field_value(reader->text_config, key);
     if (!base || reader->family.rope_parameters || rope_reader_is_among(key, reader->request->ignored))
         return ROTARY_OK;
-    return refuse_value(reader, key, base,
-                        "beside it the \"model_type\" of a model that compresses keys, such as "
-                        "\"deepseek_v4\"");
+    return rope_reader_refuse_value(reader, key, base,
+                                    "beside it the \"model_type\" of a model that compresses keys, such as "
+                                    "\"deepseek_v4\"");
 }
 
 rotary_status rope_keys_check_model(const struct rope_reader *reader)

@@ -118,15 +118,13 @@ rotary_status rope_layers_head_dim(const struct rope_reader *reader, int64_t *he
         if (status)
             return status;
         if (listed > 0 && channels != *head_dim)
-            return rope_reader_refuse(reader, key, layers,
-                                      "heads of one size in all layers of a type, or --ignore it");
+            return rope_reader_refuse_value(reader, key, layers, "heads of one size in all layers of a type");
         *head_dim = channels;
         listed++;
     }
     return listed > 0 && listed != asked
-               ? rope_reader_refuse(
-                     reader, key, layers,
-                     "the head_dim of all layers that \"layer_types\" has of a type, or --ignore it")
+               ? rope_reader_refuse_value(reader, key, layers,
+                                          "the head_dim of all layers that \"layer_types\" has of a type")
                : ROTARY_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static struct json_source source_of(const struct rope_reader *reader)
@@ -29,6 +30,17 @@ rotary_status rope_reader_refuse(const struct rope_reader *reader, const char *k
 {
     const struct json_source source = source_of(reader);
     return json_field_fail(&source, key, got, wanted, reader->error);
+}
+
+rotary_status rope_reader_refuse_value(const struct rope_reader *reader, const char *key, const json_t *value,
+                                       const char *wanted)
+{
+    char text[320];
+    const int end = (int)strcspn(wanted, ":");
+    const bool option = !reader->request->of_settings;
+    snprintf(text, sizeof text, "%.*s%s%.60s%s", end, wanted, option ? ", or --ignore " : "",
+             option ? key : "", wanted + end);
+    return rope_reader_refuse(reader, key, value, text);
 }
 
 rotary_status rope_reader_refuse_absent(const struct rope_reader *reader, const char *key,

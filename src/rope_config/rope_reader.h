@@ -46,6 +46,10 @@ bool rope_reader_is_among(const char *key, const char *const *keys);
 /* WHERE: "key" is GOT, wanted WANTED */
 rotary_status rope_reader_refuse(const struct rope_reader *reader, const char *key, const json_t *got,
                                  const char *wanted);
+/* Likewise, where the option --ignore leaves the key out and there is that option: WANTED, or --ignore key. What is wanted
+ * may have its reason behind a colon. */
+rotary_status rope_reader_refuse_value(const struct rope_reader *reader, const char *key, const json_t *got,
+                                       const char *wanted);
 /* WHERE has no "key", which NEEDED_BY needs */
 rotary_status rope_reader_refuse_absent(const struct rope_reader *reader, const char *key,
                                         const char *needed_by);
