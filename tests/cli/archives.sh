@@ -42,6 +42,16 @@ for file in $(cd both && find . -type f); do
     cmp -s "both/$file" "whole/both.tar.gz/$file" || complain "$file is another"
     case $file in *.json | *.jsonl) ;; *) complain "$file is in an archive" ;; esac
 done
+# A finished run without weights is finished: comparing goes on with those that are missing, and changes no other.
+cp -r both longer
+# shellcheck disable=SC2086
+does 0 compare index $tiny --steps 2 --runs 3 --out longer
+grep -q "roper, seed 2 (4 of 6): finished before" err && grep -q "roper, seed 3 (6 of 6): step 2:" err ||
+    complain "what is missing is not what is trained"
+for file in $(cd both && find rope*); do
+    [ -d "both/$file" ] || cmp -s "both/$file" "longer/$file" || complain "$file was trained again"
+done
+[ ! -e longer/rope-1/model.safetensors ] || complain "rope-1 was trained again"
 # The page goes beside the archive.
 does 0 report packed/both.tar.gz
 says "packed/both.html"
