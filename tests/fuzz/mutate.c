@@ -19,14 +19,21 @@ static size_t draw_length(struct rotary_random *random, size_t max)
     return below(random, (reach < max ? reach : max) + 1);
 }
 
+/* Makes room for `count` bytes in place of the `removed` ones at `at`; false: there is none. */
+static bool make_room(struct fuzz_input *input, size_t at, size_t removed, size_t count)
+{
+    if (input->count - removed + count > FUZZ_MAX_BYTES)
+        return false;
+    memmove(input->bytes + at + count, input->bytes + at + removed, input->count - at - removed);
+    input->count += count - removed;
+    return true;
+}
+
 /* Replaces `removed` bytes at `at` by `count` bytes, which must not point into the input. */
 static void replace(struct fuzz_input *input, size_t at, size_t removed, const void *bytes, size_t count)
 {
-    if (input->count - removed + count > FUZZ_MAX_BYTES)
-        return;
-    memmove(input->bytes + at + count, input->bytes + at + removed, input->count - at - removed);
-    memcpy(input->bytes + at, bytes, count);
-    input->count += count - removed;
+    if (make_room(input, at, removed, count))
+        memcpy(input->bytes + at, bytes, count);
 }
 
 static void replace_bits(struct fuzz_input *input, struct rotary_random *random)
@@ -102,10 +109,10 @@ static void repeat_bytes(struct fuzz_input *input, struct rotary_random *random)
     if (length > left)
         return;
     memcpy(bytes, input->bytes + at, length);
-    if (input->count + times * length > FUZZ_MAX_BYTES)
+    if (!make_room(input, at, 0, times * length)) /* once: moving is slow under a sanitizer */
         return;
     for (size_t i = 0; i < times; i++)
-        replace(input, at, 0, bytes, length);
+        memcpy(input->bytes + at + i * length, bytes, length);
 }
 
 static void damage(const struct fuzz_target *target, const struct fuzz_input *other, struct fuzz_input *input,

@@ -229,7 +229,7 @@ static void top_classes(const struct layer_top_classes *work)
             sum += exp((double)x[i]);
         for (int64_t i = 0; i < work->classes; i++) {
             int64_t place = 0;
-            for (int64_t j = 0; j < work->classes; j++)
+            for (int64_t j = 0; j < work->classes && place < work->count; j++)
                 place += !is_excluded(work, j) && (x[j] > x[i] || (x[j] == x[i] && j < i));
             if (is_excluded(work, i) || place >= work->count)
                 continue;

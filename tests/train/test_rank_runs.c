@@ -344,9 +344,10 @@ static void make_table(struct parameters *parameters, const struct backend *back
 static void set_gradients(struct parameters *parameters, int64_t step, int first, int count, int bad)
 {
     for (int64_t i = 0; i < parameters->gradient_elements; i++) {
-        parameters->gradients[i] = 0;
+        int sum = 0;
         for (int rank = first; rank < first + count; rank++)
-            parameters->gradients[i] += (float)((i * 7 + step * 5 + rank * 3) % 101 - 50);
+            sum += (int)((uint32_t)(i * 7 + step * 5 + rank * 3) % 101) - 50;
+        parameters->gradients[i] = (float)sum;
     }
     if (bad >= 0)
         parameters->gradients[parameters->rows[bad].gradient_offset + ROW_ELEMENTS - 1] = INFINITY;

@@ -45,22 +45,29 @@ void reserve()
     shared.end = (unsigned char *)mapped + MAPPED;
 }
 
+/* The thread that accesses shared memory, looked up once per access. */
+struct accessor {
+    int thread, warp;
+    uint32_t warp_epoch;
+
+    accessor() : thread(emulated_thread()), warp(thread / EMULATED_WARP), warp_epoch(emulated_warp_epoch()) {}
+};
+
 /* Whether another access of this kind, by another thread, may be at the same time as one of this thread. */
-bool races(const access &other)
+bool races(const access &other, const accessor &own)
 {
-    const int thread = emulated_thread();
-    if (other.epoch != shared.epoch || other.thread == thread)
+    if (other.epoch != shared.epoch || other.thread == own.thread)
         return false;
-    const int warp = other.thread == SEVERAL ? thread / EMULATED_WARP : other.thread / EMULATED_WARP;
-    return warp != thread / EMULATED_WARP || other.warp_epoch >= emulated_warp_epoch();
+    const int warp = other.thread == SEVERAL ? own.warp : other.thread / EMULATED_WARP;
+    return warp != own.warp || other.warp_epoch >= own.warp_epoch;
 }
 
 /* SEVERAL is of the warp whose record it is. */
-bool read_races(const access &other, int warp)
+bool read_races(const access &other, int warp, const accessor &own)
 {
-    if (warp != emulated_thread() / EMULATED_WARP)
+    if (warp != own.warp)
         return other.epoch == shared.epoch && other.thread != NOBODY;
-    return races(other);
+    return races(other, own);
 }
 
 size_t word_of(const void *address, size_t bytes, const char *what, int line)
@@ -69,7 +76,7 @@ size_t word_of(const void *address, size_t bytes, const char *what, int line)
     if (first < shared.data || bytes > shared.bytes || first > shared.data + shared.bytes - bytes)
         emulated_fault("%s %zu bytes at offset %td of %zu bytes of shared memory, in line %d", what, bytes,
                        first - shared.data, shared.bytes, line);
-    if ((size_t)(first - shared.data) % bytes != 0)
+    if ((size_t)(first - shared.data) & (bytes - 1)) /* elements have 2^n bytes */
         emulated_fault("%s %zu bytes of shared memory at offset %td, which is no multiple, in line %d", what,
                        bytes, first - shared.data, line);
     return (size_t)(first - shared.data) / WORD;
@@ -119,29 +126,30 @@ unsigned char *emulated_shared(size_t offset, size_t bytes)
 
 void emulated_shared_read(const void *address, size_t bytes, int line)
 {
-    const int thread = emulated_thread();
+    const accessor own;
     size_t word = word_of(address, bytes, "reads", line);
     for (size_t end = word + (bytes + WORD - 1) / WORD; word < end; word++) {
-        if (races(shared.writes[word]))
+        if (races(shared.writes[word], own))
             complain("reads", word, shared.writes[word], "wrote", line);
-        access &mine = shared.reads[word * (size_t)shared.warps + (size_t)(thread / EMULATED_WARP)];
-        const bool again = mine.epoch == shared.epoch && mine.warp_epoch == emulated_warp_epoch();
-        mine = {shared.epoch, emulated_warp_epoch(), again && mine.thread != thread ? SEVERAL : thread, line};
+        access &mine = shared.reads[word * (size_t)shared.warps + (size_t)own.warp];
+        const bool again = mine.epoch == shared.epoch && mine.warp_epoch == own.warp_epoch;
+        mine = {shared.epoch, own.warp_epoch, again && mine.thread != own.thread ? SEVERAL : own.thread,
+                line};
     }
 }
 
 void emulated_shared_write(void *address, size_t bytes, int line)
 {
-    const int thread = emulated_thread();
+    const accessor own;
     size_t word = word_of(address, bytes, "writes", line);
     for (size_t end = word + (bytes + WORD - 1) / WORD; word < end; word++) {
-        if (races(shared.writes[word]))
+        if (races(shared.writes[word], own))
             complain("writes", word, shared.writes[word], "wrote", line);
         for (int warp = 0; warp < shared.warps; warp++) {
             const access &other = shared.reads[word * (size_t)shared.warps + (size_t)warp];
-            if (read_races(other, warp))
+            if (read_races(other, warp, own))
                 complain("writes", word, other, "read", line);
         }
-        shared.writes[word] = {shared.epoch, emulated_warp_epoch(), thread, line};
+        shared.writes[word] = {shared.epoch, own.warp_epoch, own.thread, line};
     }
 }
