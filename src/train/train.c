@@ -549,6 +549,16 @@ static void note_isa(struct session *session)
                  begun, rotary_isa_name(isa), begun);
 }
 
+/* A run whose weights were taken away, or that was killed before its first checkpoint, begins anew. */
+static void note_beginning(struct session *session, const struct checkpoint *checkpoint)
+{
+    if (!checkpoint->model && session->metrics.dropped > 0)
+        snprintf(session->remark, REMARK_BYTES,
+                 FOLDER_METRICS " has lines up to step %lld, but there is no checkpoint: training begins at "
+                                "the first step",
+                 (long long)session->metrics.dropped);
+}
+
 /* Reads checkpoints and metrics, changing nothing except to finish an interrupted rename of a checkpoint. */
 static rotary_status find_state(struct session *session, struct checkpoint *checkpoint, rotary_error *error)
 {
@@ -569,6 +579,7 @@ static rotary_status find_state(struct session *session, struct checkpoint *chec
         status = run_check_unchanged(folder, error);
     if (status == ROTARY_OK)
         status = metrics_read(&session->metrics, folder, session->state.step, error);
+    note_beginning(session, checkpoint);
     if (status == ROTARY_OK)
         status = check_metrics(session, error);
     if (status == ROTARY_OK)

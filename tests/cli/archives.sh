@@ -52,6 +52,11 @@ for file in $(cd both && find rope*); do
     [ -d "both/$file" ] || cmp -s "both/$file" "longer/$file" || complain "$file was trained again"
 done
 [ ! -e longer/rope-1/model.safetensors ] || complain "rope-1 was trained again"
+# Of one run weights are wanted, and there are none to go on from: it says so.
+does 0 train index --resume --out longer/rope-1
+grep -qx 'metrics.jsonl has lines up to step 2, but there is no checkpoint: training begins at the first step' err ||
+    complain "a run begins anew and does not say so"
+[ -s longer/rope-1/model.safetensors ] || complain "a run that begins anew has no weights"
 # The page goes beside the archive.
 does 0 report packed/both.tar.gz
 says "packed/both.html"

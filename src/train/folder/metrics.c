@@ -213,6 +213,8 @@ static rotary_status read_lines(struct metrics *metrics, struct lines *lines, in
         }
         if (good)
             reached = line.step;
+        if (good && line.step > step && !line.diverged)
+            metrics->dropped = line.step;
         /* What a crash leaves behind the lines up to `step`, which are on the disk, is no line of such a
          * step. */
         if ((!good && !(changed && line.step <= step)) || (line.step > step && !line.diverged))

@@ -24,6 +24,7 @@ struct metrics {
     struct evaluation evaluation; /* without its samples */
     double lowest_loss;           /* the lowest validation loss of the run's weights; infinity: none */
     int64_t diverged;             /* step at which training diverged; 0: it did not */
+    int64_t dropped;              /* step of the last line after the step of metrics_read; 0: none */
 };
 
 /* Reads the lines of the folder's file up to step `step`, changing nothing; a missing file counts as empty. A
