@@ -151,6 +151,14 @@ for line in 9999 -1 x 1.5 99999999999999999999; do
     grep -q "standard input, line 1: \"$line\" is no token, wanted a number from 0 to" err || complain "$line is a token"
 done
 refuses 1 nothing tokenize train --input nothing --model no.json --type words
+# A vocabulary without a word would make everything unknown.
+printf 'one\ntwo\n' >once
+refuses 1 "no word occurs at least 2 times in 2 lines: wanted one that does, or --min-frequency 1" \
+    tokenize train --input once --model no.json --type words
+[ ! -e no.json ] || complain "a vocabulary without a word is written"
+: >none
+refuses 1 "no word occurs at least 1 time in 0 lines: wanted one that does" \
+    tokenize train --input none --model no.json --type words --mask --min-frequency 1
 refuses 1 "cannot open nothing" tokenize encode nothing
 refuses 1 "text, line 1, column" tokenize encode text
 : >none.json

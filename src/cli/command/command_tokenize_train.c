@@ -164,6 +164,12 @@ static rotary_status train_words(struct tokenizer **tokenizer, const struct toke
         .min_frequency = frequency, .punctuation = options->punctuation, .mask = options->mask};
     rotary_status status = words_configured_create(tokenizer, text, next - text, &config, error);
     free(text);
+    const int64_t special = options->mask ? 5 : 4;
+    if (status == ROTARY_OK && tokenizer_size(*tokenizer) == special)
+        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                             "no word occurs at least %lld time%s in %lld lines: wanted one that does%s",
+                             (long long)frequency, frequency == 1 ? "" : "s", (long long)corpus->count,
+                             frequency > 1 ? ", or --min-frequency 1" : "");
     return status;
 }
 
