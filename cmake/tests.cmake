@@ -38,6 +38,14 @@ function(rotary_test_program)
     target_include_directories(${program} PRIVATE ${list})
 endfunction()
 
+# The library is what results are compared with: it takes longer than what is tested, and has no code of that.
+function(rotary_test_reference library)
+    target_compile_options(${library} PRIVATE -O2)
+    if(ROTARY_SANITIZE)
+        target_compile_options(${library} PRIVATE -fno-sanitize=all)
+    endif()
+endfunction()
+
 function(rotary_test_folder variable)
     file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR})
     string(REPLACE "/" "_" folder ${folder})

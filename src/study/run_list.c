@@ -3,10 +3,10 @@
 
 #include "base/fail.h"
 #include "file/file.h"
-#include "records/records.h"
 #include "run_folder/folder.h"
 #include "study/jobs.h"
 #include "study/rank_runs.h"
+#include "study/run_state.h"
 #include "study/run_training.h"
 
 #include <stdlib.h>
@@ -94,22 +94,6 @@ static int64_t count_evaluations(const struct train_config *train, int64_t steps
     return every > 0 ? (steps + every - 1) / every : 1;
 }
 
-int64_t run_list_steps_left(const struct run_list *list, const struct listed_run *run)
-{
-    char folder[FILE_PATH_BYTES], path[FILE_PATH_BYTES];
-    int64_t left = run->config->train.steps;
-    struct record record;
-    if (file_path(folder, list->folder, run->name, NULL) != ROTARY_OK ||
-        file_path(path, folder, FOLDER_CONFIG, NULL) != ROTARY_OK || !file_exists(path) ||
-        record_read(&record, folder, NULL) != ROTARY_OK)
-        return left;
-    left -= record.done;
-    if (record.diverged || (left <= 0 && record_finished(&record)))
-        left = -1;
-    record_free(&record);
-    return left;
-}
-
 /* Counts what is left. Returns the first run that is not finished; NULL: all are. */
 static const struct listed_run *count_work(const struct run_list *list, struct estimate_work *work)
 {
@@ -117,7 +101,7 @@ static const struct listed_run *count_work(const struct run_list *list, struct e
     int64_t all = 0;
     *work = (struct estimate_work){0};
     for (int i = 0; i < list->count; i++) {
-        int64_t left = run_list_steps_left(list, &list->runs[i]);
+        int64_t left = run_state_steps_left(list, &list->runs[i]);
         if (left < 0)
             continue;
         work->uneven = work->uneven || (first && left != all / work->runs);
@@ -166,7 +150,7 @@ rotary_status run_list_preview(const struct run_list_call *call, run_list_left *
     int jobs;
     for (int i = 0; i < call->list->count; i++) {
         const struct listed_run *run = &call->list->runs[i];
-        const int64_t steps = run_list_steps_left(call->list, run);
+        const int64_t steps = run_state_steps_left(call->list, run);
         left(call->argument, &(struct run_left){.run = run, .steps = steps < 0 ? 0 : steps});
     }
     return choose_jobs(call, &jobs, error);

@@ -86,10 +86,6 @@ struct run_list_call {
 
 /* The precision of the run's folder: `auto` is that of the backend, as train_run() has it. */
 int run_list_precision(const struct run_config *config, const struct backend *backend);
-/* The steps that a run has left; -1: it is finished. One that cannot be read is taken not to have begun:
- * train_run() will say what is wrong with it. */
-int64_t run_list_steps_left(const struct run_list *list, const struct listed_run *run);
-
 /* Trains nothing: calls `left` for each run in their order, with the steps that it has left (0: it is
  * finished), and then `estimated`, unless all are finished. */
 ROTARY_CHECKED rotary_status run_list_preview(const struct run_list_call *call, run_list_left *left,

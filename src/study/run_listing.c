@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "run_folder/folder.h"
+#include "study/run_state.h"
 
 /* The configuration that the run is to have in its folder; it borrows from the list. */
 static struct run_config config_of(const struct run_list_call *call, const struct listed_run *run)
@@ -105,7 +106,7 @@ static rotary_status hand_out(const struct run_list_call *call, const struct lis
 {
     char folder[FILE_PATH_BYTES];
     json_t *changes = NULL;
-    const int64_t steps = run_list_steps_left(call->list, run);
+    const int64_t steps = run_state_steps_left(call->list, run);
     if (steps < 0)
         return ROTARY_OK;
     *left = true;

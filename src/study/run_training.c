@@ -3,8 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
-#include "records/records.h"
-#include "run_folder/folder.h"
+#include "study/run_state.h"
 
 #include <string.h>
 
@@ -47,21 +46,6 @@ static void count_done(struct run_training *training)
     pthread_mutex_unlock(&training->lock);
 }
 
-/* Whether the folder has the records of a finished run without its weights, as one unpacked from an archive
- * has: they are the result, and training it again would only write them over. */
-static bool has_records_alone(const char *folder, int64_t steps)
-{
-    char config[FILE_PATH_BYTES], weights[FILE_PATH_BYTES];
-    struct record record;
-    if (file_path(config, folder, FOLDER_CONFIG, NULL) != ROTARY_OK || !file_exists(config) ||
-        file_path(weights, folder, FOLDER_MODEL, NULL) != ROTARY_OK || file_exists(weights) ||
-        record_read(&record, folder, NULL) != ROTARY_OK)
-        return false;
-    const bool finished = record.done >= steps && record_finished(&record) && !record.diverged;
-    record_free(&record);
-    return finished;
-}
-
 rotary_status run_training_item(void *argument, const struct jobs_item *item, rotary_error *error)
 {
     struct run_training *training = argument;
@@ -93,7 +77,7 @@ rotary_status run_training_item(void *argument, const struct jobs_item *item, ro
                              .argument = &forwarding,
                              .interrupted = item->stop};
     struct train_result result = {.first_step = config.train.steps};
-    if (!has_records_alone(folder, config.train.steps))
+    if (!run_state_has_records_alone(call->list, listed))
         status = train_run(&run, &result, error);
     forwarding.progress.diverged = result.diverged;
     if (result.diverged)

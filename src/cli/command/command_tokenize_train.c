@@ -164,13 +164,15 @@ static rotary_status train_words(struct tokenizer **tokenizer, const struct toke
         .min_frequency = frequency, .punctuation = options->punctuation, .mask = options->mask};
     rotary_status status = words_configured_create(tokenizer, text, next - text, &config, error);
     free(text);
-    const int64_t special = options->mask ? 5 : 4;
-    if (status == ROTARY_OK && tokenizer_size(*tokenizer) == special)
-        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                             "no word occurs at least %lld time%s in %lld lines: wanted one that does%s",
-                             (long long)frequency, frequency == 1 ? "" : "s", (long long)corpus->count,
-                             frequency > 1 ? ", or --min-frequency 1" : "");
-    return status;
+    if (status != ROTARY_OK)
+        return status;
+    const struct special_tokens special = tokenizer_special(*tokenizer);
+    if (tokenizer_size(*tokenizer) == (options->mask ? special.mask : special.unknown) + 1) /* these alone */
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "no word occurs at least %lld time%s in %lld lines: wanted one that does%s",
+                           (long long)frequency, frequency == 1 ? "" : "s", (long long)corpus->count,
+                           frequency > 1 ? ", or --min-frequency 1" : "");
+    return ROTARY_OK;
 }
 
 static rotary_status make_tokenizer(struct tokenizer **tokenizer, const struct tokenize_options *options,
