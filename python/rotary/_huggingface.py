@@ -114,6 +114,8 @@ class _Reader:
         kind = self.model.get("position_embedding_type")
         if self.family.get("reads_position_embedding_type") and not re.search("rope|rotary", str(kind or "rope")):
             raise self.error("position_embedding_type", "rotary or rope")
+        if self.model.get("position") not in (None, "rope", "roper", "xpos"):  # a run's
+            raise self.error("position", "rope, roper or xpos: with others layers rotate nothing")
         self.parameters = self._find_parameters(layer_type)
         self._refuse_unknown(self.parameters, _PARAMETERS)
 

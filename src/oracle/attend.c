@@ -97,7 +97,7 @@ static rotary_status check_rotation(const struct attend_config *config, const st
             "%s multiplies keys by %s, and by --key-is-value they are the values too: wanted a "
             "rotation alone",
             file, grows ? "xPos's magnitudes" : "an attention factor");
-    return attend_model_check(config, rotation, error);
+    return attend_model_check(config, &work->rotation, error);
 }
 
 static rotary_status make_rotation(const struct attend_config *config, struct attend_work *work,

@@ -2,9 +2,9 @@
 #include "oracle/attend_model.h"
 
 #include "base/fail.h"
-#include "file/file.h"
 #include "layer/sublayer.h"
 #include "model/encoding/model_encoding.h"
+#include "oracle/trained_model.h"
 #include "rope_config/rope_reader.h"
 
 /* Values that are keys rotate with them. */
@@ -33,31 +33,6 @@ static rotary_status check_rotated(const struct attend_config *config, unsigned 
 static bool is_ignored(const struct attend_config *config, const char *key)
 {
     return rope_reader_is_among(key, config->rotation.ignored);
-}
-
-/* The keys that say what rotates, as far as they are not ignored. Without its "position" a file is of another program, or
- * is to be read as if it were. */
-static rotary_status read_model(const struct attend_config *config, struct transformer_config *model,
-                                bool *trained_here, rotary_error *error)
-{
-    static const char *const keys[] = {"position", "rotate", "key_is_value", "value_fraction"};
-    const char *path = config->rotation.config;
-    json_t *object = NULL, *own = json_object();
-    rotary_status status =
-        own ? file_read_json(path, &object, error) : rotary_fail_memory(error, "to read %s", path);
-    for (size_t i = 0; !status && i < sizeof keys / sizeof *keys; i++) {
-        json_t *value = json_object_get(object, keys[i]);
-        if (value && !is_ignored(config, keys[i]) && json_object_set(own, keys[i], value) != 0)
-            status = rotary_fail_memory(error, "to read %s", path);
-    }
-    *trained_here = json_object_get(own, keys[0]) != NULL;
-    struct settings settings[TRANSFORMER_SETTINGS];
-    transformer_settings(model, settings);
-    if (!status && *trained_here)
-        status = settings_read(settings, TRANSFORMER_SETTINGS, own, path, error);
-    json_decref(object);
-    json_decref(own);
-    return status == ROTARY_INVALID_ARGUMENT ? ROTARY_BAD_FILE : status;
 }
 
 static rotary_status check_shared(const struct attend_config *config, const struct transformer_config *model,
@@ -91,28 +66,28 @@ static rotary_status check_fraction(const struct attend_config *config,
         config->rotation.config, model->value_fraction, (long long)channels, (long long)plan->rotary_dim);
 }
 
-static rotary_status check_trained(const struct attend_config *config, const struct rope_config *rotation,
+static rotary_status check_trained(const struct attend_config *config, const struct rotation *rotation,
                                    rotary_error *error)
 {
     bool trained_here;
     struct transformer_config model TRANSFORMER_CONFIG_LOCAL;
-    transformer_config_default(&model);
-    rotary_status status = read_model(config, &model, &trained_here, error);
+    rotary_status status = trained_model_read(rotation->object, rotation->path, config->rotation.ignored,
+                                              &model, &trained_here, error);
     if (status || !trained_here)
         return status;
     if (!config->rotation.unrotated)
         status = check_rotated(config, model_rotates(&model), model.rotate ? "rotate" : "position", error);
     if (!status)
         status = check_shared(config, &model, error);
-    return status ? status : check_fraction(config, &model, &rotation->plan, error);
+    return status ? status : check_fraction(config, &model, &rotation->config.plan, error);
 }
 
-rotary_status attend_model_check(const struct attend_config *config, const struct rope_config *rotation,
+rotary_status attend_model_check(const struct attend_config *config, const struct rotation *rotation,
                                  rotary_error *error)
 {
-    if (rotation->values == ROPE_VALUES_STAY)
+    if (rotation->config.values == ROPE_VALUES_STAY)
         return check_trained(config, rotation, error);
-    if (rotation->values == ROPE_VALUES_ROTATE)
+    if (rotation->config.values == ROPE_VALUES_ROTATE)
         return check_rotated(config, ATTEND_QUERY_KEY | ROTARY_ROTATE_VALUE, "rotary_value", error);
     return check_rotated(config, ATTEND_QUERY_KEY | ATTEND_VALUE_OUTPUT, "model_type", error);
 }

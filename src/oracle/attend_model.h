@@ -11,6 +11,6 @@
  * RoFormer; "rotate" and "position", "key_is_value" and "value_fraction" of models that are trained here, which have a
  * "position". */
 ROTARY_CHECKED rotary_status attend_model_check(const struct attend_config *config,
-                                                const struct rope_config *rotation, rotary_error *error);
+                                                const struct rotation *rotation, rotary_error *error);
 
 #endif

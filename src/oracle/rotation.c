@@ -2,7 +2,9 @@
 #include "oracle/rotation.h"
 
 #include "base/fail.h"
+#include "file/file.h"
 #include "huggingface/model_types.h"
+#include "oracle/trained_model.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -60,23 +62,24 @@ rotary_status rotation_make(const struct rotation_request *request, int64_t head
                                        .unrotated = request->unrotated,
                                        .compat = request->compat,
                                        .find_family = model_types_find};
-    rotary_status status = rope_config_read(request->config, &file, &made.config, error);
+    rotary_status status = file_read_json(request->config, &made.object, error);
+    if (status)
+        return status;
+    status = rope_config_parse(made.object, request->config, &file, &made.config, error);
     if (!status && request->note_unknown && made.config.unknown_type[0])
         request->note_unknown(request->config, made.config.unknown_type);
+    if (!status && !request->attends) /* attention compares all that it rotates (attend_model.h) */
+        status = trained_model_check(made.object, request->config, request->ignored, error);
     if (!status && request->unrotated)
         status = stop_rotation(&made.config, error);
-    if (status) {
-        rope_config_free(&made.config);
-        return status;
-    }
-    if (head_dim > 0 && made.config.plan.head_dim != head_dim)
+    if (!status && head_dim > 0 && made.config.plan.head_dim != head_dim)
         status = rotary_fail(error, ROTARY_BAD_FILE,
                              "%s describes heads of %lld channels, wanted %lld, as the tensors have",
                              request->config, (long long)made.config.plan.head_dim, (long long)head_dim);
-    else
+    if (!status)
         status = make_plan(&made, request, error);
     if (status) {
-        rope_config_free(&made.config);
+        rotation_destroy(&made);
         return status;
     }
     *rotation = made;
@@ -87,6 +90,7 @@ void rotation_destroy(struct rotation *rotation)
 {
     rotary_rope_destroy(rotation->rope);
     rope_config_free(&rotation->config);
+    json_decref(rotation->object);
     *rotation = (struct rotation){0};
 }
 

@@ -32,6 +32,7 @@ extern const char *const rotation_compats[]; /* of rotary_compat */
 
 struct rotation {
     const char *path; /* of the configuration */
+    json_t *object;   /* all that it has */
     struct rope_config config;
     rotary_rope *rope;
 };

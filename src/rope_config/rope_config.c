@@ -672,18 +672,6 @@ rotary_status rope_config_parse(const json_t *object, const char *where,
     return ROTARY_OK;
 }
 
-rotary_status rope_config_read(const char *path, const struct rope_config_request *request,
-                               struct rope_config *config, rotary_error *error)
-{
-    json_t *object;
-    rotary_status status = file_read_json(path, &object, error);
-    if (status)
-        return status;
-    status = rope_config_parse(object, path, request, config, error);
-    json_decref(object);
-    return status;
-}
-
 void rope_config_free(struct rope_config *config)
 {
     free(config->numbers);

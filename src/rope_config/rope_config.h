@@ -57,16 +57,13 @@ extern const char *const rope_config_spans[];
  */
 int64_t rope_config_channels(int64_t head_dim, double fraction);
 
-/* Refuses a key that may change the angles and is neither known nor ignored: any key of the rotation's
- * parameters, and keys of the model with a word that begins with "rope" or "rotary".
+/* Reads the JSON object of a file that `where` names in messages. Refuses a key that may change the angles and is
+ * neither known nor ignored: any key of the rotation's parameters, and keys of the model with a word that begins
+ * with "rope" or "rotary".
  *
- * A wrong file is ROTARY_BAD_FILE, or the error of reading it; the message names file, key, what was got and
- * what was wanted. Threads, instruction set and compat (that of the request) are the caller's to set, and
- * sequence_length unless it is that of a "rope_sequence_length". rope_config_free frees what a success
- * allocated. */
-ROTARY_CHECKED rotary_status rope_config_read(const char *path, const struct rope_config_request *request,
-                                              struct rope_config *config, rotary_error *error);
-/* Reads a JSON object in the same way; `where` names it in messages. */
+ * A wrong object is ROTARY_BAD_FILE; the message names file, key, what was got and what was wanted. Threads,
+ * instruction set and compat (that of the request) are the caller's to set, and sequence_length unless it is
+ * that of a "rope_sequence_length". rope_config_free frees what a success allocated. */
 ROTARY_CHECKED rotary_status rope_config_parse(const json_t *object, const char *where,
                                                const struct rope_config_request *request,
                                                struct rope_config *config, rotary_error *error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a caller of rope_config_read asks for, and the defaults of a model family that it may supply.
+ * What a caller of rope_config_parse asks for, and the defaults of a model family that it may supply.
  */
 #ifndef ROTARY_ROPE_CONFIG_ROPE_REQUEST_H
 #define ROTARY_ROPE_CONFIG_ROPE_REQUEST_H

@@ -46,6 +46,22 @@ no_rotation "$pair" '{"head_dim": 8, "pair_factors": [1, 1, 1, 1e-320]}'
 no_rotation "$pair" '{"head_dim": 8, "inverse_frequencies": [1, 1, 1, 1e300]}'
 no_rotation 'the configuration has the attention factor 1e+300' "{\"head_dim\": 8, $yarn, \"attention_factor\": 1e300}}"
 no_rotation 'xpos_scale is 1e-310' '{"head_dim": 8, "xpos_scale": 1e-310}'
+for position in alibi none learned deberta; do
+    echo "{\"head_dim\": 8, \"position\": \"$position\"}" >config.json
+    refuses 1 "config.json: \"position\" is $position, with which layers rotate nothing" frequencies --config config.json
+    refuses 1 "\"position\" is $position" decay --config config.json
+    refuses 1 "\"position\" is $position" apply --config config.json --input one.safetensors --output y.npy
+done
+does 0 frequencies --config config.json --ignore position
+
+# A configuration that comes through a pipe can be read once.
+piped() {
+    echo '{"head_dim": 8, "position": "rope"}' | "$rotary" "$@" >"$scratch/out" 2>&1 || complain "rotary $*: $(cat "$scratch/out")"
+}
+piped frequencies --config /dev/stdin
+piped apply --config /dev/stdin --input one.safetensors --output y.npy
+piped attend --rope /dev/stdin --query one.safetensors --key one.safetensors --value one.safetensors --output y.npy
+rm y.npy
 for number in 1e999 NaN Infinity; do
     no_rotation "\"rope_theta\" is $number" "{\"head_dim\": 8, \"rope_theta\": $number}"
 done

@@ -147,16 +147,20 @@ static bool read_rope(const char *path)
 {
     static const char *const layer_types[] = {NULL, "full_attention", "sliding_attention"};
     bool accepted = false;
+    rotary_error error = {0};
+    json_t *object;
+    if (fuzz_refused(file_read_json(path, &object, &error), &error))
+        return false;
     for (int i = 0; i < 3; i++) {
-        rotary_error error = {0};
         struct rope_config_request request = {.layer_type = layer_types[i], .find_family = find_family};
         struct rope_config config;
-        if (fuzz_refused(rope_config_read(path, &request, &config, &error), &error))
+        if (fuzz_refused(rope_config_parse(object, path, &request, &config, &error), &error))
             continue;
         accepted = true;
         check_plan(config.plan);
         rope_config_free(&config);
     }
+    json_decref(object);
     return accepted;
 }
 

@@ -61,6 +61,8 @@ class Formulas(Case):
                  rope(16, xpos_scale=64.0, xpos_origin=50.0, max_positions=100)),
                 ({"position": "xpos", "xpos_origin": 9}, rope(16, xpos_scale=512.0, xpos_origin=9))):
             self.assertEqual(read({"head_dim": 16, **settings}), wanted)
+        with self.assertRaisesRegex(ValueError, '"position" is .alibi., wanted rope, roper or xpos'):
+            read({"head_dim": 16, "position": "alibi"})
         dynamic = {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}, "max_position_embeddings": 64}
         for settings, length in (({}, None), ({"position": "rope"}, 64), ({"rope_sequence_length": 99}, 99)):
             self.assertEqual(read({"head_dim": 16, **dynamic, **settings}).sequence_length, length)
