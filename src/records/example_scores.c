@@ -290,8 +290,10 @@ static rotary_status compare_arm(struct beside_baseline *beside, const struct re
         differences[i] = reading->whole[systems[i]] - reading->whole[baseline];
     }
     const struct resampled_pairs pairs = {reading->scores, reading->whole, count, systems, baselines};
-    if (status == ROTARY_OK)
+    if (status == ROTARY_OK) {
         beside->seeds = statistics_paired(differences, count);
+        statistics_keep_within(&beside->seeds, measure_largest_difference(measure_of_label(reading->score)));
+    }
     if (status == ROTARY_OK && count > 0)
         status = resample_difference_of(&pairs, EXAMPLE_SAMPLES, &beside->examples, error);
     free(differences);

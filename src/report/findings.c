@@ -307,8 +307,7 @@ static void write_power(FILE *stream, const struct comparison *comparison, int i
     bool shown = comparison_decide(comparison, contrast) != VERDICT_NO_DIFFERENCE;
     if (shown || !isfinite(contrast->detectable))
         return;
-    if (measure_is_bounded(comparison->measures[0]) &&
-        contrast->detectable > description->high - description->low) {
+    if (contrast->detectable > measure_largest_difference(comparison->measures[0])) {
         fprintf(stream,
                 "with the spread of %s and %s, %d pairs show no difference four times in five, however large",
                 comparison->arms[contrast->arm].name, comparison->arms[contrast->baseline].name,

@@ -292,8 +292,10 @@ static json_t *difference_json(const struct comparison *comparison, const struct
     if (scored->count == 0)
         return NULL;
     struct paired_difference difference = statistics_paired(scored->differences, scored->count);
-    if (comparison->has_problems)
+    if (comparison->has_problems) {
         statistics_add_noise(&difference, exact_match_noise(scored->problems, scored->count));
+        statistics_keep_within(&difference, measure_largest_difference(MEASURE_EXACT_MATCH));
+    }
     return json_pack("{s:I, s:s, s:i, s:o, s:o, s:o}", "length", (json_int_t)length, "scaling", scaling,
                      "pairs", scored->count, "mean", file_json_number(difference.mean), "low",
                      file_json_number(difference.low), "high", file_json_number(difference.high));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "score/measure.h"
 
+#include <math.h>
 #include <stddef.h>
 
 const char *const measure_names[] = {"validation_loss",
@@ -47,6 +48,12 @@ const struct measure_description measure_descriptions[MEASURES] = {
 bool measure_is_bounded(enum measure measure)
 {
     return measure_descriptions[measure].low < measure_descriptions[measure].high;
+}
+
+double measure_largest_difference(enum measure measure)
+{
+    const struct measure_description *description = &measure_descriptions[measure];
+    return measure_is_bounded(measure) ? description->high - description->low : HUGE_VAL;
 }
 
 bool measure_fits(enum measure measure, enum scoring scoring)

@@ -56,6 +56,7 @@ struct measure_description {
 };
 extern const struct measure_description measure_descriptions[MEASURES];
 bool measure_is_bounded(enum measure measure);
+double measure_largest_difference(enum measure measure); /* infinity where it has no bounds */
 
 /* Whether tasks with this scoring have the measure. */
 bool measure_fits(enum measure measure, enum scoring scoring);

@@ -125,6 +125,14 @@ void statistics_add_noise(struct paired_difference *difference, double noise)
         set_error(difference, noise);
 }
 
+void statistics_keep_within(struct paired_difference *difference, double most)
+{
+    if (isnan(difference->low))
+        return;
+    difference->low = fmax(difference->low, -most);
+    difference->high = fmin(difference->high, most);
+}
+
 rotary_status statistics_reached(struct reached *reached, const int64_t *steps, int count,
                                  rotary_error *error)
 {

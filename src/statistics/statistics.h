@@ -45,6 +45,10 @@ struct paired_difference statistics_paired(const double *differences, int count)
  * interval anew. */
 void statistics_add_noise(struct paired_difference *difference, double noise);
 
+/* Cuts the interval where no difference can be: scores with bounds differ by `most`, at most. An interval that is
+ * not known stays unknown. */
+void statistics_keep_within(struct paired_difference *difference, double most);
+
 /* The steps after which runs first reached a goal. A run that never did, NOT_REACHED, counts as slower than
  * every run that did. */
 enum { NOT_REACHED = -1 };

@@ -18,12 +18,15 @@ static const int64_t lengths[LENGTHS] = {1024, 256, 512}; /* as a user may give 
 static const char *const ascending[LENGTHS] = {"256", "512", "1,024"};
 static const int64_t ascending_lengths[LENGTHS] = {256, 512, 1024};
 
-/* What a run answers; -1: it cannot. Arm `none` does not rotate, and roper ends at 512. */
+/* What a run answers; -1: it cannot. Arm `none` does not rotate, and roper ends at 512, where its scaled runs differ so
+ * much that an interval without bounds would have more than 100%. */
 static int64_t correct_of(const struct record *record, int64_t length, bool scaled)
 {
     if ((scaled && strcmp(record->arm, "none") == 0) || (length > 512 && strcmp(record->arm, "roper") == 0))
         return -1;
     const bool rope = strcmp(record->arm, "rope") == 0;
+    if (scaled && length == 512)
+        return rope ? 1 : (record->seed % 3 ? PROBLEMS : 2);
     return (rope ? 60 : 30 + 4 * (record->seed % 2)) + 3 * record->seed - length / 64 + (scaled ? 7 : 0);
 }
 
@@ -96,8 +99,8 @@ static void check_contrast(const struct comparison *comparison, const json_t *ob
         CHECK_INT(count, 6); /* of which t is the quantile */
         CHECK_NEAR(json_real_value(json_object_get(one, "mean")), mean, 1e-9);
         const double error = fmax(deviation / sqrt(count), sqrt(noise));
-        CHECK_NEAR(json_real_value(json_object_get(one, "low")), mean - t * error, 0.01 * error);
-        CHECK_NEAR(json_real_value(json_object_get(one, "high")), mean + t * error, 0.01 * error);
+        CHECK_NEAR(json_real_value(json_object_get(one, "low")), fmax(mean - t * error, -100), 0.01 * error);
+        CHECK_NEAR(json_real_value(json_object_get(one, "high")), fmin(mean + t * error, 100), 0.01 * error);
     }
     CHECK_INT((int64_t)json_array_size(list), wanted);
     check_about("%s", "");

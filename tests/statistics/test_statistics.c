@@ -162,6 +162,19 @@ static void check_noise(void)
     statistics_add_noise(&difference, before.error / 2);
     CHECK(difference.low == before.low && difference.error == before.error);
     CHECK(isnan(exact_match_noise(pairs, 0)));
+
+    check_about("an interval ends where no difference can be");
+    difference = statistics_paired((double[]){90, 99, 20}, 3);
+    CHECK(difference.high > 100 && difference.low < 100);
+    before = difference;
+    statistics_keep_within(&difference, 100);
+    CHECK(difference.high == 100 && difference.low == before.low);
+    difference = statistics_paired((double[]){-90, -99, -20}, 3);
+    statistics_keep_within(&difference, 100);
+    CHECK(difference.low == -100 && difference.high == -before.low);
+    difference = statistics_paired((double[]){1}, 1);
+    statistics_keep_within(&difference, 100);
+    CHECK(isnan(difference.low) && isnan(difference.high));
 }
 
 static void check_reached(void)

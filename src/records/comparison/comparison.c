@@ -265,17 +265,11 @@ static double difference_of(const struct comparison *comparison, const struct co
     return arm->diverged && baseline->diverged && !isnan(difference) ? 0 : difference;
 }
 
-/* A difference of bounded scores is bounded too. */
 static void keep_in_bounds(struct paired_difference *difference, const struct comparison *comparison,
                            enum measure measure)
 {
-    const struct measure_description *description = &measure_descriptions[measure];
-    const double most =
-        measure == MEASURE_STEPS_TO_90 ? (double)comparison->steps : description->high - description->low;
-    if ((!measure_is_bounded(measure) && measure != MEASURE_STEPS_TO_90) || isnan(difference->low))
-        return;
-    difference->low = fmax(difference->low, -most);
-    difference->high = fmin(difference->high, most);
+    statistics_keep_within(difference, measure == MEASURE_STEPS_TO_90 ? (double)comparison->steps
+                                                                      : measure_largest_difference(measure));
 }
 
 /* An interval that leaves out nothing to a side is none, unless the measure has bounds. */
