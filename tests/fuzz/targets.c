@@ -147,11 +147,12 @@ static bool read_rope(const char *path)
 {
     static const char *const layer_types[] = {NULL, "full_attention", "sliding_attention"};
     bool accepted = false;
-    rotary_error error = {0};
+    rotary_error unread = {0};
     json_t *object;
-    if (fuzz_refused(file_read_json(path, &object, &error), &error))
+    if (fuzz_refused(file_read_json(path, &object, &unread), &unread))
         return false;
     for (int i = 0; i < 3; i++) {
+        rotary_error error = {0}; /* of this reading alone: a refusal must say why each time */
         struct rope_config_request request = {.layer_type = layer_types[i], .find_family = find_family};
         struct rope_config config;
         if (fuzz_refused(rope_config_parse(object, path, &request, &config, &error), &error))
