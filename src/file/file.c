@@ -279,6 +279,12 @@ bool file_exists(const char *path)
     return lstat(path, &about) == 0;
 }
 
+bool file_exists_in(const char *folder, const char *name)
+{
+    char path[FILE_PATH_BYTES];
+    return file_path(path, folder, name, NULL) == ROTARY_OK && file_exists(path);
+}
+
 rotary_status file_find(const char *path, bool *found, rotary_error *error)
 {
     *found = file_exists(path);

@@ -62,6 +62,7 @@ ROTARY_CHECKED rotary_status file_write_parts(const char *path, const struct fil
 ROTARY_CHECKED rotary_status file_make_folder(const char *path, rotary_error *error);
 /* Whether something has this name, be it a link that leads nowhere. */
 bool file_exists(const char *path);
+bool file_exists_in(const char *folder, const char *name); /* nothing has a path that is too long */
 /* Answers likewise, but that it cannot be known, as in a folder that may not be entered, is ROTARY_IO_ERROR.
  */
 ROTARY_CHECKED rotary_status file_find(const char *path, bool *found, rotary_error *error);

@@ -13,9 +13,8 @@ enum { INDEX_BYTES = 16 << 20 };
 
 static rotary_status fail_absent(const char *folder, rotary_error *error)
 {
-    char path[FILE_PATH_BYTES];
     const char *wanted = "wanted the weights of a model";
-    if (file_path(path, folder, "pytorch_model.bin", NULL) == ROTARY_OK && file_exists(path))
+    if (file_exists_in(folder, "pytorch_model.bin"))
         wanted = "pytorch_model.bin is Python's pickle, which is not read: wanted safetensors, as "
                  "from_pretrained and then save_pretrained of transformers write it";
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s has no %s; %s", folder, single, wanted);

@@ -16,9 +16,9 @@
 /* Whether the run's first step may have been taken. One that comparison_list() made ready lacks metrics. */
 static bool has_begun(const struct comparison_plan *plan, const char *arm, int64_t seed)
 {
-    char name[RUN_NAME_BYTES], folder[FILE_PATH_BYTES], path[FILE_PATH_BYTES];
+    char name[RUN_NAME_BYTES], folder[FILE_PATH_BYTES];
     return file_path(folder, plan->call->folder, run_name(name, arm, seed), NULL) == ROTARY_OK &&
-           file_path(path, folder, FOLDER_METRICS, NULL) == ROTARY_OK && file_exists(path);
+           file_exists_in(folder, FOLDER_METRICS);
 }
 
 /* ---- seeds ---- */

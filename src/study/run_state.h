@@ -10,8 +10,8 @@
 /* The steps that a run has left; -1: it is finished. One that cannot be read is taken not to have begun:
  * train_run() will say what is wrong with it. */
 int64_t run_state_steps_left(const struct run_list *list, const struct listed_run *run);
-/* Whether the folder has the records of a finished run without its weights, as one unpacked from an archive
+/* Whether a run's folder has the records of all its steps without its weights, as one unpacked from an archive
  * has: they are the result, and training it again would only write them over. */
-bool run_state_has_records_alone(const struct run_list *list, const struct listed_run *run);
+bool run_state_has_records_alone(const char *folder, int64_t steps);
 
 #endif

@@ -77,7 +77,7 @@ rotary_status run_training_item(void *argument, const struct jobs_item *item, ro
                              .argument = &forwarding,
                              .interrupted = item->stop};
     struct train_result result = {.first_step = config.train.steps};
-    if (!run_state_has_records_alone(call->list, listed))
+    if (!run_state_has_records_alone(folder, config.train.steps))
         status = train_run(&run, &result, error);
     forwarding.progress.diverged = result.diverged;
     if (result.diverged)

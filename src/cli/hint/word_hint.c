@@ -31,13 +31,10 @@ static const char *task_of_preset(const char *name)
 
 static void hint_path(const char *word, mode_t mode, char text[WORD_HINT_BYTES])
 {
-    char config[FILE_PATH_BYTES];
-    rotary_error error;
     if (S_ISREG(mode))
         snprintf(text, WORD_HINT_BYTES,
                  "; it is a file: a text of your own is read by rotary compare language --text %.80s", word);
-    else if (S_ISDIR(mode) && file_path(config, word, FOLDER_CONFIG, &error) == ROTARY_OK &&
-             file_exists(config))
+    else if (S_ISDIR(mode) && file_exists_in(word, FOLDER_CONFIG))
         snprintf(text, WORD_HINT_BYTES, "; it is a folder: rotary evaluate %.80s scores a run or a model",
                  word);
     else if (S_ISDIR(mode))

@@ -12,8 +12,7 @@ enum { MAX_FILE_ARMS = 100, MAX_FILE_SEEDS = 100000 };
 
 bool comparison_file_exists(const char *folder)
 {
-    char path[FILE_PATH_BYTES];
-    return file_path(path, folder, "compare.json", NULL) == ROTARY_OK && file_exists(path);
+    return file_exists_in(folder, "compare.json");
 }
 
 static rotary_status fail_key(const char *path, const char *key, const char *wanted, rotary_error *error)
