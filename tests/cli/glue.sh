@@ -24,7 +24,7 @@ rows() {
 table() {
     { [ -z "$2" ] || printf '%b\n' "$2"; rows "$3" "$4" "$(printf '%b' "$5")"; } >"$1"
 }
-mkdir -p data/CoLA data/SST-2 data/MRPC data/STS-B data/RTE pretrained text
+mkdir -p data/CoLA data/SST-2 data/MRPC data/STS-B data/RTE data/QNLI data/QQP data/MNLI pretrained text
 table data/CoLA/train.tsv "" 80 1 'x\tL\t\tA'
 table data/CoLA/dev.tsv "" 30 2 'x\tL\t\tA'
 table data/SST-2/train.tsv 'sentence\tlabel' 80 3 'A\tL'
@@ -34,6 +34,13 @@ table data/STS-B/sts-train.tsv "" 80 6 'x\tx\tx\tN\tS\tA\tB'
 table data/STS-B/sts-dev.tsv "" 30 7 'x\tx\tx\tN\tS\tA\tB'
 table data/RTE/train.tsv 'index\tsentence1\tsentence2\tlabel' 80 8 'N\tA\tB\tL'
 table data/RTE/dev.tsv 'index\tsentence1\tsentence2\tlabel' 30 9 'N\tA\tB\tL'
+for part in train dev; do
+    table data/QNLI/$part.tsv 'index\tquestion\tsentence\tlabel' 30 11 'N\tA\tB\tL'
+    table data/QQP/$part.tsv 'id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate' 30 12 'N\tN\tN\tA\tB\tL'
+done
+for part in train dev_matched dev_mismatched; do
+    table data/MNLI/$part.tsv 'index\tsentence1\tsentence2\tgold_label' 30 13 'N\tA\tB\tL'
+done
 rows 80 10 A >text/train.txt
 
 # last FOLDER PATH: of a run's last evaluation.
@@ -159,5 +166,13 @@ fine="$training --set classification_min_frequency=1"
     grep -q '^majority  *0.0 .*  -  ' table || complain "the majority has a correlation"
     mean=$(awk -F, '$1 == "f1" && $2 == "rope" { printf "%.1f", $5 }' glue/MRPC.csv)
     awk -v wanted="$mean" '$1 == "rope" { exit $8 != wanted }' table || complain "a cell is not the mean of its dataset: $mean"
+
+    # The others are trained on where they are named.
+    DATASETS="QNLI QQP MNLI" ROTARY=$rotary sh "$glue" data glue pretrained/learned -- $training --steps 1 --set epochs=0 --runs 1 \
+        >table 2>err || complain "scripts/glue fails with other datasets"
+    head -n 2 table | tr -s ' ' | tr '\n' '|' >heads
+    grep -qx ' QNLI QQP MNLI| accuracy f1 accuracy|' heads || complain "other columns of other datasets"
+    DATASETS=WNLI ROTARY=$rotary sh "$glue" data glue pretrained/learned 2>err && complain "scripts/glue takes any dataset"
+    grep -q "there is no dataset WNLI, wanted CoLA" err || complain "another refusal of a dataset"
 }
 finish
