@@ -4,6 +4,7 @@ import functools
 import json
 import pathlib
 import re
+import statistics
 import subprocess
 import tarfile
 import tempfile
@@ -13,6 +14,7 @@ MEASURES = {
     "steps to 90%": "steps_to_90", "bleu": "bleu", "accuracy": "accuracy", "f1": "f1", "matthews": "matthews",
     "spearman": "spearman",
 }
+QUANTILES = {6: 2.570582, 7: 2.446912, 8: 2.364624}  # Student's 97.5%, by the number of seeds
 BASELINES = {"bag of words": "bag_of_words", "majority": "majority", "tf-idf": "tfidf"}
 ENCODINGS = {"kerple (log)": "kerple", "rope with k = v": "rope,key_is_value=true",
              "roper with k = v": "roper,key_is_value=true"}
@@ -69,6 +71,12 @@ class Archive:
             values.append(found[-1]["loss"] if training else found[-1]["evaluation"]["loss"])
         return sum(values) / len(values)
 
+    def losses_at(self, arm, tokens, scaling):
+        """The loss of each of an arm's runs in sequences of a length, by its seed."""
+        return {run["seed"]: entry["loss"] for run in arm["runs"]
+                for entry in json.loads(file_of(self.root, run["folder"], "lengths.json"))["lengths"]
+                if (entry["length"], entry["scaling"]) == (tokens, scaling)}
+
     def last_evaluation(self, arm, name):
         values = [[line for line in log if "evaluation" in line][-1]["evaluation"][name] for log in self.logs(arm)]
         return sum(values) / len(values)
@@ -99,6 +107,12 @@ class Archive:
         return found
 
 
+def mean_and_interval(values):
+    mean = statistics.fmean(values)
+    half = QUANTILES[len(values)] * statistics.stdev(values) / len(values) ** 0.5
+    return [mean, mean - half, mean + half]
+
+
 @functools.cache
 def report_of(rotary, root, path):
     with tempfile.TemporaryDirectory() as scratch:
@@ -113,7 +127,7 @@ def report_of(rotary, root, path):
 def files_of(archive):
     with tarfile.open(archive) as tar:
         return {member.name: tar.extractfile(member).read().decode("utf-8") for member in tar if member.isfile()
-                and member.name.endswith((".jsonl", "config.json"))}
+                and member.name.endswith((".jsonl", "config.json", "lengths.json"))}
 
 
 def file_of(root, folder, name):

@@ -4,14 +4,12 @@ Student's 95% interval of them."""
 import json
 import pathlib
 import re
-import statistics
 
-from result_archives import ENCODINGS
+from result_archives import ENCODINGS, mean_and_interval
 from result_columns import Unknown, scaling_of
 
 FILE = "results/attention-by-query.json"
 MEASURES = {"entropy": "entropy", "norm": "output_norm"}
-QUANTILES = {6: 2.570582, 7: 2.446912, 8: 2.364624}  # Student's 97.5%, by the number of seeds
 
 
 def expected(root, label, header):
@@ -23,7 +21,4 @@ def expected(root, label, header):
     if not runs or not found or found[1] not in MEASURES:
         raise Unknown(f'{FILE} has no "{header}" of "{label}"')
     first = found[2].replace(",", "")
-    values = [run[scaling_of(label)][MEASURES[found[1]]][first] for run in runs.values()]
-    mean = statistics.fmean(values)
-    half = QUANTILES[len(values)] * statistics.stdev(values) / len(values) ** 0.5
-    return [mean, mean - half, mean + half]
+    return mean_and_interval([run[scaling_of(label)][MEASURES[found[1]]][first] for run in runs.values()])

@@ -4,7 +4,7 @@ the cell of an arm, or of an archive, should have."""
 import math
 import re
 
-from result_archives import BASELINES, MEASURES
+from result_archives import BASELINES, MEASURES, mean_and_interval
 
 STATISTICS = {"mean": "mean", "median": "median", "standard deviation": "standard_deviation", "minimum": "min",
               "maximum": "max", "mean without the worst": "without_worst"}
@@ -81,6 +81,16 @@ def difference_at(archive, arm, other, tokens, scaling):
     return [entries[0]["mean"], entries[0]["low"], entries[0]["high"]]
 
 
+def difference_of_growth(archive, arm, other, lengths, scaling):
+    """By how much more than another arm's the loss of an arm grows from one length to another, of pairs of seeds."""
+    begin, end = (int(number.replace(",", "")) for number in lengths)
+    growths = []
+    for one in (arm, archive.arm(other)):
+        shorter, longer = archive.losses_at(one, begin, scaling), archive.losses_at(one, end, scaling)
+        growths.append({seed: longer[seed] - shorter[seed] for seed in longer})
+    return mean_and_interval([growths[0][seed] - growths[1][seed] for seed in growths[0]])
+
+
 def tokens_of(text):
     """The number of a heading "1,024 tokens"; None: it is no such heading."""
     found = re.fullmatch(r"([\d,]+) tokens", text)
@@ -136,6 +146,8 @@ def arm_column(archive, arm, label, header, first, caption):
         key = measure_of(measure or caption_measure(caption), archive)
         return [run[key] for run in arm["runs"] if run["seed"] == int(found[1])]
     found = re.fullmatch(r"(?:difference to|minus) (?:the )?(.+)", base)
+    if found and (lengths := re.fullmatch(r"([\d,]+) to ([\d,]+) tokens", measure)):
+        return difference_of_growth(archive, arm, found[1], lengths.groups(), scaling_of(label))
     if found and tokens_of(measure):
         return difference_at(archive, arm, found[1], tokens_of(measure), scaling_of(label))
     if found:
