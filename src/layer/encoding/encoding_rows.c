@@ -34,7 +34,7 @@ struct vector_options {
 
 static const struct setting vector_table[] = {
     {"max_relative_position", SETTING_INTEGER, offsetof(struct vector_options, max_relative_position), 1,
-     1 << 20, NULL, .help = "distance from which on all share their vectors (shaw)"},
+     1 << 20, NULL, .help = "distance from which on all share their vectors (shaw, deberta)"},
 };
 static const struct vector_options vector_defaults = {.max_relative_position = 16};
 static const struct encoding_keys vector_keys = {.settings = vector_table,
