@@ -437,7 +437,8 @@ const struct command command_data = {
         "given. --output writes int32 [3, rows, time], tokens, targets and mask: a target that does not "
         "count is "
         "-1, with 0 in the mask. Of problems it writes [2, rows, time], prompts and answers, with -1 after "
-        "their ends. The ids are places in \"vocabulary\" of a run's config.json. Of the tasks "
+        "their ends. The ids are places in the vocabulary of a run, which its config.json has or names. Of "
+        "the tasks "
         "translation, masked and language it prints first what became of the text of their files; of "
         "translation also "
         "the source, which is a fourth array. -1 follows the end of a shorter row of tokens or of source.",

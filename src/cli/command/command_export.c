@@ -136,7 +136,7 @@ const struct command command_export = {
         "is written as its readers expect it, and the tokenizer is written beside. What the format cannot "
         "express, such as RoPER, is refused, and the message names the key of the configuration. A folder or "
         "file appears complete or not at all.",
-    .example = "rotary export runs/mine --format huggingface --out mine-hf --dtype bf16\n"
+    .example = "rotary export runs/language-quick-rope --format huggingface --out mine-hf --dtype bf16\n"
                "writes a folder for AutoModelForCausalLM.from_pretrained(\"mine-hf\")",
     .shared = {{checkpoint_option, 1, MEMBER(checkpoint)}},
     .options = export_table,
