@@ -82,14 +82,14 @@ static rotary_status check_refused(const struct reading *reading)
     rotary_status status = config_keys_check(reading->object, "decoder", type, reading->path, reading->error);
     for (size_t i = 0; status == ROTARY_OK && i < sizeof inside / sizeof inside[0]; i++) {
         json_t *parameters = json_object_get(reading->object, inside[i]);
-        status = config_keys_check(parameters, "", type, reading->path, reading->error);
+        status = config_keys_check(parameters, "parameters", type, reading->path, reading->error);
         if (status == ROTARY_OK)
             status = check_query_scale(reading, parameters);
         const char *name;
         json_t *entry;
         json_object_foreach (parameters, name, entry)
             if (status == ROTARY_OK)
-                status = config_keys_check(entry, "", type, reading->path, reading->error);
+                status = config_keys_check(entry, "parameters", type, reading->path, reading->error);
     }
     return status;
 }

@@ -31,9 +31,6 @@ static rotary_status check(const struct export_rotation *rotation, const char *w
         wrong = "queries and keys have magnitudes by position (xpos), wanted none";
     else if (plan->table_dtype != ROTARY_F32)
         wrong = "cosines and sines are rounded to 16 bits (\"tables\"), wanted \"f32\"";
-    else if (plan->scaling != ROTARY_SCALING_YARN && plan->scaling != ROTARY_SCALING_LONGROPE &&
-             rotary_rope_attention_factor(rotation->plan) != 1.0)
-        wrong = "\"attention_factor\" is not 1, wanted 1: of these scalings yarn and longrope alone have one";
     return wrong ? rotary_fail(error, ROTARY_UNSUPPORTED, "%s: %s", where, wrong) : ROTARY_OK;
 }
 

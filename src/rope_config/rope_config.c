@@ -7,6 +7,7 @@
 #include "rope_config/rope_axes.h"
 #include "rope_config/rope_keys.h"
 #include "rope_config/rope_layers.h"
+#include "rope_config/rope_lists.h"
 #include "rope_config/rope_reader.h"
 
 #include <math.h>
@@ -133,23 +134,43 @@ static rotary_status read_heads(const struct rope_reader *reader, struct rope_co
     return status;
 }
 
+/* The value in text_config of the first of the NULL-terminated `keys` that is there, all of which are names of
+ * one thing. Another value of another one is refused, since programs differ in which they take. */
+static rotary_status find_agreed(const struct rope_reader *reader, const char *const *keys, const char **key,
+                                 const json_t **value)
+{
+    for (; *keys; keys++) {
+        const json_t *found = json_field_value(reader->text_config, *keys);
+        if (!found || rope_reader_is_among(*keys, reader->request->ignored))
+            continue;
+        const bool same = !*value || json_equal(found, *value) ||
+                          (json_is_number(found) && json_number_value(found) == json_number_value(*value));
+        char wanted[TEXT_BYTES];
+        snprintf(wanted, sizeof wanted, "the same as \"%s\"", *key);
+        if (!same)
+            return rope_reader_refuse_value(reader, *keys, found, wanted);
+        *key = *value ? *key : *keys;
+        *value = *value ? *value : found;
+    }
+    return ROTARY_OK;
+}
+
 /* The share of a head that rotates. *given: the file says, not the family. */
 static rotary_status read_fraction(const struct rope_reader *reader, double *fraction, bool *given)
 {
-    static const char *const keys[] = {"partial_rotary_factor", "rotary_pct", "rope_pct",
-                                       "rotary_emb_fraction", "rope_percent"};
+    const bool transformers = reader->request->compat == ROTARY_COMPAT_HUGGINGFACE;
+    const char *const keys[] = {"partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction",
+                                /* Nemotron's, which transformers does not read */
+                                transformers ? NULL : "rope_percent", NULL};
+    const char *key = keys[0];
+    const json_t *value = json_field_value(reader->parameters, key);
+    rotary_status status = value ? ROTARY_OK : find_agreed(reader, keys, &key, &value);
     *fraction = reader->defaults.partial_rotary_factor > 0 ? reader->defaults.partial_rotary_factor : 1;
-    *given = false;
-    for (size_t i = 0; !*given && i < sizeof keys / sizeof keys[0]; i++) {
-        const json_t *value = rope_reader_find(reader, keys[i]);
-        if (strcmp(keys[i], "rope_percent") == 0 && reader->request->compat == ROTARY_COMPAT_HUGGINGFACE)
-            value = NULL; /* Nemotron's, which transformers does not read */
-        *given = value != NULL;
-        *fraction = value ? json_number_value(value) : *fraction;
-        if (value && (!json_is_number(value) || !(*fraction > 0 && *fraction <= 1)))
-            return rope_reader_refuse(reader, keys[i], value, "a number above 0 and at most 1");
-    }
-    return ROTARY_OK;
+    *given = value != NULL;
+    *fraction = value ? json_number_value(value) : *fraction;
+    if (!status && value && (!json_is_number(value) || !(*fraction > 0 && *fraction <= 1)))
+        return rope_reader_refuse(reader, key, value, "a number above 0 and at most 1");
+    return status;
 }
 
 int64_t rope_config_channels(int64_t head_dim, double fraction)
@@ -180,6 +201,10 @@ static rotary_status read_span(const struct rope_reader *reader, int64_t rotary_
     if (reader->family.rotary_dim > 0 && json_is_null(channels))
         return rope_reader_refuse(reader, "rotary_dim", channels, "the channels of a head that rotate");
     status = read_integer(reader, "rotary_dim", 2, &rotary_dim);
+    if (!status && given && json_is_integer(channels) &&
+        rotary_dim != rope_config_channels(plan->head_dim, fraction))
+        return rope_reader_refuse_value(reader, "rotary_dim", channels,
+                                        "the channels that the share of a head beside it makes");
     plan->rotary_dim = plan->head_dim;
     if (plan->scaling == ROTARY_SCALING_PROPORTIONAL)
         plan->rotary_fraction = fraction;
@@ -275,21 +300,23 @@ static const struct number integers[] = {
 
 static rotary_status read_base(const struct rope_reader *reader, double *base)
 {
-    static const char *const keys[] = {"rope_theta", "global_rope_theta", "rotary_emb_base"};
+    static const char *const keys[] = {"rope_theta", "global_rope_theta", "rotary_emb_base", NULL};
     const char *key = "rope_theta";
+    rotary_status status = ROTARY_OK;
     const json_t *value = json_field_value(reader->parameters, key);
     const char *local = reader->local_layers ? rope_layers_local_base(reader, reader->layer_type) : NULL;
     if (!value && local)
         value = json_field_value(reader->text_config, key = local);
     /* Local layers do not use the base of full attention. */
     bool own_base = reader->local_layers && reader->defaults.rope_theta > 0;
-    for (size_t i = 0; !value && !own_base && i < sizeof keys / sizeof keys[0]; i++)
-        value = json_field_value(reader->text_config, key = keys[i]);
+    if (!value && !own_base)
+        status = find_agreed(reader, keys, &key, &value);
     if (!value && !own_base) /* DBRX's */
         value = json_field_value(json_field_value(reader->text_config, "attn_config"), key = "rope_theta");
     if (reader->defaults.rope_theta > 0)
         *base = reader->defaults.rope_theta;
-    rotary_status status = rope_reader_real(reader, key, value, JSON_POSITIVE, base);
+    if (!status)
+        status = rope_reader_real(reader, key, value, JSON_POSITIVE, base);
     double ratio = 1; /* ChatGLM's */
     if (!status)
         status = rope_reader_real(reader, "rope_ratio", json_field_value(reader->text_config, "rope_ratio"),
@@ -342,6 +369,21 @@ static const json_t *find_truncate(const struct rope_reader *reader)
     return inside ? inside : beside;
 }
 
+/* YaRN and LongRoPE alone multiply cosines and sines; transformers leaves the factor of others unread. */
+static rotary_status check_magnitude(const struct rope_reader *reader, rotary_rope_config *plan)
+{
+    static const char key[] = "attention_factor";
+    const bool one = plan->attention_factor == 0 || plan->attention_factor == 1;
+    if (one || plan->scaling == ROTARY_SCALING_YARN || plan->scaling == ROTARY_SCALING_LONGROPE)
+        return ROTARY_OK;
+    if (reader->request->compat != ROTARY_COMPAT_HUGGINGFACE &&
+        !rope_reader_is_among(key, reader->request->ignored))
+        return rope_reader_refuse_value(reader, key, json_field_value(reader->parameters, key),
+                                        "1: of yarn and longrope alone it is read");
+    plan->attention_factor = 0;
+    return ROTARY_OK;
+}
+
 static rotary_status read_numbers(const struct rope_reader *reader, rotary_rope_config *plan)
 {
     char *members = (char *)plan;
@@ -355,6 +397,8 @@ static rotary_status read_numbers(const struct rope_reader *reader, rotary_rope_
                                                       : json_field_value(reader->parameters, key);
         status = rope_reader_real(reader, key, value, reals[i].range, (double *)(members + reals[i].offset));
     }
+    if (!status)
+        status = check_magnitude(reader, plan);
     for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
         status = rope_reader_integer(reader, integers[i].key, rope_reader_find(reader, integers[i].key), 1,
                                      (int64_t *)(members + integers[i].offset));
@@ -434,6 +478,15 @@ static void read_divided_ntk(const struct rope_reader *reader, rotary_rope_confi
     plan->scaling = ROTARY_SCALING_LINEAR;
 }
 
+/* Refuses parameters of the rotation without a key that must be among them. */
+static rotary_status refuse_without(const struct rope_reader *reader, const char *key, const char *needed_by)
+{
+    if (reader->parameters == reader->text_config)
+        return rope_reader_refuse_absent(reader, key, needed_by);
+    return rotary_fail(reader->error, ROTARY_BAD_FILE, "%s: \"%s\" has no \"%s\", which %s needs",
+                       reader->where, reader->parameters_key, key, needed_by);
+}
+
 /* Whether what the type needs is there. */
 static rotary_status check_type(const struct rope_reader *reader, const struct rope_config *config)
 {
@@ -442,8 +495,9 @@ static rotary_status check_type(const struct rope_reader *reader, const struct r
     static const char *const lists[] = {"short_factor", "long_factor", NULL};
     const rotary_rope_config *plan = &config->plan;
     rotary_scaling scaling = plan->scaling;
-    const char *const *keys = scaling == ROTARY_SCALING_LLAMA3     ? llama3
-                              : scaling == ROTARY_SCALING_LONGROPE ? lists
+    const bool longrope = scaling == ROTARY_SCALING_LONGROPE;
+    const char *const *keys = scaling == ROTARY_SCALING_LLAMA3 ? llama3
+                              : longrope                       ? lists
                               : scaling == ROTARY_SCALING_LINEAR || scaling == ROTARY_SCALING_NTK ||
                                       scaling == ROTARY_SCALING_DYNAMIC_NTK
                                   ? factor
@@ -452,8 +506,8 @@ static rotary_status check_type(const struct rope_reader *reader, const struct r
     snprintf(needed_by, sizeof needed_by, "rope_type %s", config->rope_type);
     bool alpha = scaling == ROTARY_SCALING_NTK && json_field_value(reader->parameters, "alpha");
     for (; !alpha && keys && *keys; keys++)
-        if (!rope_reader_find(reader, *keys))
-            return rope_reader_refuse_absent(reader, *keys, needed_by);
+        if (!json_field_value(reader->parameters, *keys) && !(longrope && rope_reader_find(reader, *keys)))
+            return refuse_without(reader, *keys, needed_by);
     bool lengths = scaling == ROTARY_SCALING_DYNAMIC_NTK || scaling == ROTARY_SCALING_YARN ||
                    scaling == ROTARY_SCALING_LONGROPE || scaling == ROTARY_SCALING_LLAMA3;
     if (lengths && plan->original_positions == 0 && plan->max_positions == 0)
@@ -467,99 +521,6 @@ static rotary_status check_type(const struct rope_reader *reader, const struct r
     if (scaling == ROTARY_SCALING_LLAMA3 && plan->low_frequency_factor > plan->high_frequency_factor)
         return rope_reader_refuse(reader, "low_freq_factor", rope_reader_find(reader, "low_freq_factor"),
                                   "at most \"high_freq_factor\"");
-    return ROTARY_OK;
-}
-
-/* ---- lists ---- */
-
-/* A list of the file, and the plan's member that points to its numbers. */
-struct list {
-    const char *key;
-    const double **member;
-    bool used;
-};
-
-/* Whether there is one number per pair. */
-static rotary_status check_list(const struct rope_reader *reader, const char *key, size_t pairs)
-{
-    const json_t *value = rope_reader_find(reader, key);
-    if (json_is_array(value) && json_array_size(value) == pairs)
-        return ROTARY_OK;
-    char wanted[TEXT_BYTES];
-    snprintf(wanted, sizeof wanted, "a list of %zu numbers, one for each pair", pairs);
-    if (!json_is_array(value))
-        return rope_reader_refuse(reader, key, value, wanted);
-    return rotary_fail(reader->error, ROTARY_BAD_FILE, "%s: \"%s\" has %zu entries, wanted %s", reader->where,
-                       key, json_array_size(value), wanted);
-}
-
-static rotary_status read_list(const struct rope_reader *reader, const char *key, double *numbers)
-{
-    const json_t *value = rope_reader_find(reader, key);
-    enum json_range range = strcmp(key, "inverse_frequencies") == 0 ? JSON_ANY : JSON_POSITIVE;
-    rotary_status status = ROTARY_OK;
-    for (size_t i = 0; !status && i < json_array_size(value); i++) {
-        char entry[TEXT_BYTES];
-        snprintf(entry, sizeof entry, "%s[%zu]", key, i);
-        status = rope_reader_real(reader, entry, json_array_get(value, i), range, &numbers[i]);
-    }
-    return status;
-}
-
-enum { LISTS = 4, INVERSE_FREQUENCIES = 3 };
-
-/* Makes room for every list. */
-static rotary_status make_room(const struct rope_reader *reader, size_t pairs, struct rope_config *config)
-{
-    if (!config->numbers)
-        config->numbers = calloc(LISTS * pairs, sizeof *config->numbers);
-    return config->numbers ? ROTARY_OK
-                           : rotary_fail(reader->error, ROTARY_OUT_OF_MEMORY, "%s: no memory for its lists",
-                                         reader->where);
-}
-
-static rotary_status read_lists(const struct rope_reader *reader, struct rope_config *config)
-{
-    rotary_rope_config *plan = &config->plan;
-    size_t pairs = (size_t)plan->rotary_dim / 2;
-    const struct list lists[LISTS] = {
-        {"short_factor", &plan->short_factors, plan->scaling == ROTARY_SCALING_LONGROPE},
-        {"long_factor", &plan->long_factors, plan->scaling == ROTARY_SCALING_LONGROPE},
-        {"pair_factors", &plan->pair_factors, true},
-        {"inverse_frequencies", &plan->inverse_frequencies, true},
-    };
-    for (size_t i = 0; i < LISTS; i++) {
-        if (!lists[i].used || !rope_reader_find(reader, lists[i].key))
-            continue;
-        rotary_status status = check_list(reader, lists[i].key, pairs);
-        /* Only once a list has so many numbers, so that a small file cannot ask for gigabytes. */
-        if (!status)
-            status = make_room(reader, pairs, config);
-        if (!status)
-            status = read_list(reader, lists[i].key, config->numbers + i * pairs);
-        if (status)
-            return status;
-        *lists[i].member = config->numbers + i * pairs;
-    }
-    return ROTARY_OK;
-}
-
-/* The frequencies of an alternating tower: those of a head with one axis, even ones first, then odd ones. */
-static rotary_status list_alternating(const struct rope_reader *reader, struct rope_config *config)
-{
-    rotary_rope_config *plan = &config->plan;
-    if (reader->family.tower != ROPE_TOWER_ALTERNATING || plan->inverse_frequencies)
-        return ROTARY_OK;
-    int64_t pairs = plan->rotary_dim / 2;
-    rotary_status status = make_room(reader, (size_t)pairs, config);
-    if (status)
-        return status;
-    double *numbers = config->numbers + INVERSE_FREQUENCIES * pairs;
-    for (int64_t pair = 0; pair < pairs; pair++) {
-        int64_t of_head = pair < pairs / 2 ? 2 * pair : 2 * (pair - pairs / 2) + 1;
-        numbers[pair] = (double)powl((long double)plan->base, -(long double)of_head / (long double)pairs);
-    }
-    plan->inverse_frequencies = numbers;
     return ROTARY_OK;
 }
 
@@ -636,9 +597,7 @@ static rotary_status read_rotation(const struct rope_reader *reader, struct rope
     if (!status)
         status = rope_axes_read(reader, strcmp(config->rope_type, "axial") == 0, plan);
     if (!status)
-        status = read_lists(reader, config);
-    if (!status)
-        status = list_alternating(reader, config);
+        status = rope_lists_read(reader, config);
     if (!status)
         status = rope_attention_read(reader, config);
     return status;

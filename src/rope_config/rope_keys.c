@@ -31,10 +31,6 @@ static const char *const parameter_keys[] = {
     "short_factor",
     "long_factor",
     "partial_rotary_factor",
-    "rotary_pct",
-    "rope_pct",
-    "rope_percent",
-    "rotary_emb_fraction",
     "mrope_section",
     "mrope_interleaved",
     "interleaved",
@@ -67,7 +63,11 @@ static const char *const text_config_keys[] = {
     "compress_rope_theta",
     "layer_rope_theta",
     "rope_interleave",
+    "rope_pct",
+    "rope_percent",
     "rope_ratio",
+    "rotary_pct",
+    "rotary_emb_fraction",
     "rotary_emb_base",
     "rotary_emb_interleaved",
     "rotary_dim",
@@ -144,15 +144,28 @@ static bool is_known_of_attention(const char *key)
     return !names_rotation(key) || rope_reader_is_among(key, keys);
 }
 
-/* A key beside the parameters of layer types that is neither known nor ignored; NULL if there is none. */
-static const char *find_unknown_beside(const struct rope_reader *reader)
+/* Whether a key may stand beside the parameters of layer types: transformers saves there what each of them has
+ * too, and that there is no scaling. YaRN's "truncate" is read there; the length is read of a layer type alone,
+ * as by transformers. */
+static bool may_stand_beside(const struct rope_reader *reader, const char *key, const json_t *value)
+{
+    static const char *const keys[] = {"truncate", "original_max_position_embeddings", NULL};
+    const bool type = strcmp(key, "rope_type") == 0 || strcmp(key, "type") == 0;
+    const char *text = json_string_value(value);
+    return json_is_object(value) || json_is_null(value) || rope_reader_is_among(key, keys) ||
+           (rope_keys_is_parameter(key) && json_field_value(reader->parameters, key)) ||
+           (type && text && strcmp(text, "default") == 0);
+}
+
+/* A key beside the parameters of layer types that would change them if it were read, and is not ignored; NULL if
+ * there is none. */
+static const char *find_unread_beside(const struct rope_reader *reader)
 {
     json_t *entries = (json_t *)(uintptr_t)reader->shared;
     const char *key;
     json_t *entry;
     json_object_foreach (entries, key, entry)
-        if (!json_is_object(entry) && !json_is_null(entry) && !rope_keys_is_parameter(key) &&
-            !rope_reader_is_among(key, reader->request->ignored))
+        if (!may_stand_beside(reader, key, entry) && !rope_reader_is_among(key, reader->request->ignored))
             return key;
     return NULL;
 }
@@ -195,8 +208,12 @@ rotary_status rope_keys_check(const struct rope_reader *reader)
         return refuse_key(reader, NULL, key);
     if (reader->parameters != reader->text_config)
         key = find_unknown(reader, reader->parameters, rope_keys_is_parameter);
-    if (!key)
-        key = find_unknown_beside(reader);
+    if (key)
+        return refuse_key(reader, reader->parameters_key, key);
+    key = find_unread_beside(reader);
+    if (key && rope_keys_is_parameter(key))
+        return rope_reader_refuse_value(reader, key, json_object_get(reader->shared, key),
+                                        "it among the parameters of each layer type: it stands beside them");
     return key ? refuse_key(reader, reader->parameters_key, key) : ROTARY_OK;
 }
 

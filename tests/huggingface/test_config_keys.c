@@ -222,6 +222,25 @@ static void check_list(const char *model_type, const json_t *list)
     }
 }
 
+/* Keys among the parameters of a decoder's rotation, for all layers and for a type of them. */
+static void check_parameters(const char *model_type, const json_t *list)
+{
+    const char *key;
+    json_t *row;
+    json_object_foreach (json_object_get(list, "refused"), key, row)
+        for (int by_type = 0; by_type < 2; by_type++) {
+            char words[128], *message;
+            json_t *value = json_pack("{s:s, s:i, s:i}", "rope_type", "dynamic", "factor", 2, key, 3);
+            if (by_type)
+                value = json_pack("{s:o}", "full_attention", value);
+            snprintf(words, sizeof words, "config.json|\"%s\" is 3: transformers", key);
+            check_about("%s, %s", model_type, key);
+            CHECK_INT(try(model_type, "rope_parameters", value, NULL, &message), REFUSED);
+            CHECK_WORDS(message, words);
+            free(message);
+        }
+}
+
 int main(void)
 {
     json_t *table = json_loads(config_keys_json, JSON_REJECT_DUPLICATES, NULL), *list;
@@ -229,8 +248,10 @@ int main(void)
     int types = 0;
     CHECK(table != NULL);
     json_object_foreach (table, name, list) {
-        if (strcmp(name, "decoder") == 0 || strcmp(name, "encoder") == 0)
+        if (strcmp(name, "decoder") == 0 || strcmp(name, "encoder") == 0 || strcmp(name, "parameters") == 0)
             continue;
+        if (!is_encoder(name))
+            check_parameters(name, json_object_get(table, "parameters"));
         check_list(name, json_object_get(table, is_encoder(name) ? "encoder" : "decoder"));
         check_list(name, list);
         types++;

@@ -215,8 +215,6 @@ static const struct refusal refusals[] = {
      "case: rope_type is proportional"},
     {"{\"rope_parameters\":{\"rope_theta\":1e4,\"pair_factors\":[1.0,2.0,3.0,4.0]}}", EXPORT_GGUF,
      "pair_factors"},
-    {"{\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":4.0,\"attention_factor\":2.0}}", EXPORT_GGUF,
-     "\"attention_factor\" is not 1"},
 };
 
 /* Models of this type have no factors of frequencies in llama.cpp. */

@@ -102,8 +102,9 @@ static const char *const rotations[] = {
     "\"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8, \"low_freq_factor\": 1, "
     "\"high_freq_factor\": 4, \"original_max_position_embeddings\": 16}",
     "\"rope_parameters\": {\"rope_type\": \"proportional\", \"partial_rotary_factor\": 0.5, \"factor\": 2}",
-    "\"rope_parameters\": {\"rope_theta\": 77, \"rope_type\": \"default\", \"attention_factor\": 1.5, "
-    "\"angles\": \"f32\"}",
+    "\"rope_parameters\": {\"rope_theta\": 77, \"angles\": \"f32\"}",
+    "\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4, \"original_max_position_embeddings\": 16, "
+    "\"attention_factor\": 1.5}",
     "\"rope_parameters\": {\"rope_theta\": 77, \"partial_rotary_factor\": 0.5, \"span\": \"back\"}",
     "\"rope_parameters\": {\"inverse_frequencies\": [1, -0.25, 0.125, 0]}",
 };
@@ -127,8 +128,7 @@ static void test_rotations(const struct backend *backend)
             CHECK(transformer->main.plans.of_layer[layer] == plan->attention);
         check_same_rope(plan->rope, wanted);
         CHECK(same_frequencies(plan->value_rope, wanted));
-        CHECK(!same_frequencies(plan->rope, plain) ||
-              rotary_rope_attention_factor(plan->rope) > 1.4); /* only the ninth has those of no scaling */
+        CHECK(!same_frequencies(plan->rope, plain));
         rotary_rope_destroy(wanted);
         transformer_destroy(transformer);
     }
@@ -402,7 +402,7 @@ static void test_refusals(void)
         {"{\"rope_scaling\": {\"rope_type\": \"yarm\", \"factor\": 2}}",
          "the configuration: \"rope_type\" is \"yarm\", wanted"},
         {"{\"rope_scaling\": {\"rope_type\": \"linear\"}}",
-         "the configuration has no \"factor\", which rope_type linear needs"},
+         "the configuration: \"rope_scaling\" has no \"factor\", which rope_type linear needs"},
         {"{\"position\": \"roper\", \"value_fraction\": 0.4}",
          "value_fraction 0.4 of head_dim 8 rotates 3 channels: wanted an even number"},
         {"{\"position\": \"roper\", \"value_fraction\": 0.5, \"rope_parameters\": {\"pair_factors\": [1, 2, "
@@ -415,6 +415,9 @@ static void test_refusals(void)
          "xpos_scale is 0.5, by which magnitudes of 64 positions would reach e^80.2: "
          "wanted "
          "an xpos_scale of at least 2"},
+        {"{\"rope_parameters\": {\"full_attention\": {}, \"slidng_attention\": {\"rope_theta\": 9}}}",
+         "rope_parameters has slidng_attention, wanted full_attention or sliding_attention; did you mean "
+         "\"sliding_attention\"?"},
         {"{\"rope_parameters\": {\"sliding_attention\": {}}}",
          "the configuration has no layer type \"full_attention\", wanted one of sliding_attention"},
     };

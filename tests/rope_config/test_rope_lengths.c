@@ -145,7 +145,7 @@ static void test_beside(void)
     rotary_error error = {0};
     struct rope_config_request request = {.layer_type = "sliding"};
     /* They belong to no layer. */
-    static const char text[] = TYPED "\"rope_theta\": 7, \"rope_type\": \"linear\", \"factor\": null}}";
+    static const char text[] = TYPED "\"rope_theta\": 7, \"rope_type\": \"default\", \"factor\": null}}";
     if (CHECK_INT(read(text, request, &config, &error), ROTARY_OK)) {
         CHECK_NEAR(config.plan.base, 50, 0);
         CHECK_TEXT(config.rope_type, "default");
@@ -293,7 +293,10 @@ static void test_rope_percent(void)
          ROTARY_COMPAT_HUGGINGFACE, 8},
         {"{\"model_type\": \"nemotron\", \"head_dim\": 16, \"rope_percent\": 0.25, "
          "\"partial_rotary_factor\": 1}",
-         ROTARY_COMPAT_NONE, 16},
+         ROTARY_COMPAT_HUGGINGFACE, 16},
+        {"{\"model_type\": \"nemotron\", \"head_dim\": 16, \"rope_percent\": 0.25, "
+         "\"partial_rotary_factor\": 0.25, \"rotary_dim\": 4}",
+         ROTARY_COMPAT_NONE, 4},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct rope_config config;

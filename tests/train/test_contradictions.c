@@ -77,6 +77,14 @@ static void test_contradictions(void)
         {"randomized_positions=639", "randomized_positions is 639|max_position_embeddings, 640"},
         {"position=xpos;xpos_scale=64;rope_parameters={\"xpos_scale\":32}",
          "xpos_scale is 64.0, and rope_parameters has 32: wanted one of the two"},
+        {"rope_parameters={\"xpos_scale\":9};sequence_length=640",
+         "xpos_scale is 9|magnitudes of 640 positions|at least 21"},
+        {"rope_scaling={\"rope_type\":\"linear\",\"factor\":2,\"attention_factor\":1.5}",
+         "attention_factor|1.5, wanted 1: of yarn and longrope"},
+        {"rope_scaling={\"rope_type\":\"default\",\"rotary_pct\":0.5}", "rope_scaling|rotary_pct|not known"},
+        {"sliding_window=8;layer_types=" SLIDING
+         ";rope_parameters={\"full_attention\":{},\"sliding_attention\":{},\"rope_theta\":9}",
+         "rope_theta|9, wanted it among the parameters of each layer type"},
         {"position=xpos;xpos_scale=9;sequence_length=640",
          "xpos_scale is 9|magnitudes of 640 positions|e^44.5|at least 11"},
         {"rope_theta=5;sliding_window=8;layer_types=" SLIDING

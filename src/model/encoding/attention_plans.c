@@ -42,14 +42,22 @@ static rotary_status check_list(const struct transformer_config *config, const c
                        (long long)json_array_size(list), (long long)config->num_hidden_layers);
 }
 
+/* Whether there is a layer type of this name; *type is which. */
+static bool find_type(const char *name, enum layer_type *type)
+{
+    for (int i = 0; name && layer_types[i]; i++)
+        if (strcmp(name, layer_types[i]) == 0) {
+            *type = (enum layer_type)i;
+            return true;
+        }
+    return false;
+}
+
 static rotary_status read_type(const json_t *entry, size_t layer, enum layer_type *type, rotary_error *error)
 {
     const char *text = json_string_value(entry);
-    for (int i = 0; text && layer_types[i]; i++)
-        if (strcmp(text, layer_types[i]) == 0) {
-            *type = (enum layer_type)i;
-            return ROTARY_OK;
-        }
+    if (find_type(text, type))
+        return ROTARY_OK;
     char hint[SETTINGS_HINT_BYTES] = "", names[SETTINGS_NAMES_BYTES];
     if (text)
         settings_hint(text, layer_types, hint);
@@ -88,6 +96,21 @@ static rotary_status assign_plans(const struct transformer_config *config, int *
     return status;
 }
 
+/* Refuses parameters of a layer type that no model has, which no layer would read. */
+static rotary_status check_parameters(const struct transformer_config *config, rotary_error *error)
+{
+    const char *key;
+    json_t *entry;
+    json_object_foreach (config->rope_parameters, key, entry) {
+        char hint[SETTINGS_HINT_BYTES], names[SETTINGS_NAMES_BYTES];
+        enum layer_type type;
+        if (json_is_object(entry) && !find_type(key, &type))
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "rope_parameters has %.60s, wanted %s%s", key,
+                               settings_names(layer_types, names), settings_hint(key, layer_types, hint));
+    }
+    return ROTARY_OK;
+}
+
 static rotary_status check_window(const struct transformer_config *config, const int *plan_of_layer,
                                   rotary_error *error)
 {
@@ -116,6 +139,8 @@ static rotary_status read_layers(const struct transformer_config *config, int **
         status = check_list(config, "no_rope_layers", config->no_rope_layers, error);
     if (status == ROTARY_OK)
         status = assign_plans(config, made, error);
+    if (status == ROTARY_OK)
+        status = check_parameters(config, error);
     if (status == ROTARY_OK)
         status = check_window(config, made, error);
     if (status == ROTARY_OK)
@@ -167,8 +192,7 @@ static rotary_status create_plan(struct position_attention *plan, const struct p
     rotary_status status = read_rotation(config, index, &rotation, error);
     if (status != ROTARY_OK)
         return status;
-    if (request->kind != ATTENTION_DECODER &&
-        encoding->xpos) /* a magnitude would grow with keys that follow */
+    if (request->kind != ATTENTION_DECODER) /* a magnitude would grow with keys that follow */
         rotation.rope.plan.xpos_scale = 0;
     rotation.rope.plan.table_positions = limit_table(&rotation.rope.plan, request->table_positions);
     rotation.value_rope.table_positions = limit_table(&rotation.value_rope, request->table_positions);

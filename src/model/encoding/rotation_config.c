@@ -145,8 +145,7 @@ static rotary_status check_xpos(const struct transformer_config *config, const r
                        ceil(power / MAX_XPOS_POWER));
 }
 
-static rotary_status read_rotation(const struct transformer_config *config,
-                                   const struct position_encoding *encoding, const json_t *object,
+static rotary_status read_rotation(const struct transformer_config *config, const json_t *object,
                                    const char *layer_type, struct rotation_config *rotation,
                                    rotary_error *error)
 {
@@ -170,7 +169,7 @@ static rotary_status read_rotation(const struct transformer_config *config,
             "queries grow with their position (\"llama_4_scaling_beta\"), and rotate %s has no q: "
             "wanted one with q",
             rotate_names[model_rotates(config)]);
-    if (status == ROTARY_OK && encoding->xpos)
+    if (status == ROTARY_OK && rotation->rope.plan.xpos_scale > 0)
         status = check_xpos(config, &rotation->rope.plan, error);
     if (status != ROTARY_OK)
         rope_config_free(&rotation->rope);
@@ -180,7 +179,6 @@ static rotary_status read_rotation(const struct transformer_config *config,
 rotary_status rotation_config_read(const struct transformer_config *config, const char *layer_type,
                                    struct rotation_config *rotation, rotary_error *error)
 {
-    const struct position_encoding *encoding = model_encoding(config);
     struct rotation_config made = {0};
     bool plain = !config->rope_scaling && !config->rope_parameters;
     bool no_channel = plain && rope_config_channels(config->head_dim, config->partial_rotary_factor) == 0;
@@ -191,7 +189,7 @@ rotary_status rotation_config_read(const struct transformer_config *config, cons
         status = make_object(config, rotate, &object, error);
     if (status == ROTARY_OK && object && !is_unrotated(object, layer_type)) {
         made.rotate = rotate;
-        status = read_rotation(config, encoding, object, layer_type, &made, error);
+        status = read_rotation(config, object, layer_type, &made, error);
     }
     json_decref(object);
     if (status == ROTARY_OK)
