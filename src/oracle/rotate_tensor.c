@@ -95,7 +95,7 @@ static rotary_status make_table_plan(const struct rotate_tensor_config *config, 
     const struct rotation *read = &work->rotation;
     if (read->rope) {
         struct rotary_span span = rotary_rope_span(read->rope);
-        if (span.dim < work->input.channels && span.dim != plan.rotary_dim)
+        if (span.dim != plan.rotary_dim)
             return rotary_fail(error, ROTARY_BAD_FILE, "%s has %lld pairs, wanted %lld, as many as %s has",
                                work->cosine.label, (long long)plan.rotary_dim / 2, (long long)span.dim / 2,
                                read->path);
@@ -255,6 +255,12 @@ static rotary_status rotate(const struct rotate_tensor_config *config, struct wo
                                    .direction = config->inverse ? ROTARY_INVERSE : ROTARY_FORWARD,
                                    .positions.offset = config->offset};
     rotary_status status = ROTARY_OK;
+    if (config->cosine && work->cosine.dimensions == 3 && (config->positions || config->offset != 0))
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "%s has a row for each token, whatever its position: wanted neither positions nor an "
+            "offset, or [positions, pairs]",
+            work->cosine.label);
     if (config->positions)
         status = read_positions(config, work, rotary_rope_axes(rope), &call.positions, error);
     if (status)

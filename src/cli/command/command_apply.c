@@ -67,6 +67,11 @@ static rotary_status check_options(const struct apply_options *options, rotary_e
         wrong = "apply wants --config FILE, or --cos FILE and --sin FILE";
     else if (!options->cosine != !options->sine)
         wrong = "--cos and --sin want each other";
+    else if (!options->rotation.config && rotation_options_given(&options->rotation))
+        wrong =
+            "--layer-type, --ignore, --length and --compat want --config FILE, whose rotation they are about";
+    else if (options->rotation.length.given && options->cosine)
+        wrong = "--length and --cos exclude each other: cosines are given, not computed from frequencies";
     else if (options->angles.given && !options->rotation.config)
         wrong = "--angles wants --config: --cos and --sin are not computed from angles";
     else if (options->angles.given && options->cosine)
