@@ -42,7 +42,8 @@ const struct setting configuration_options[2] = {
      .help = "configuration to start from, of those that rotary help presets lists, or a file NAME.json of "
              "your own with the keys that differ from the defaults (default: quick; of rotary bench, paper)"},
     {"--set", SETTING_LIST, MEMBER(assignments), .metavar = "KEY=VALUE",
-     .help = "any key of the configuration; may be given again"},
+     .help = "any key of the configuration; may be given again, and of two of one key the last "
+             "holds"},
 };
 
 const struct setting position_option[1] = {

@@ -38,11 +38,21 @@ static rotary_status check(const char *task, const char *file, rotary_error *err
     return ROTARY_OK;
 }
 
+static bool sets(const struct option_list *given, const char *key)
+{
+    const size_t length = strlen(key);
+    for (int i = 0; i < given->count; i++)
+        if (strncmp(given->items[i], key, length) == 0 && given->items[i][length] == '=')
+            return true;
+    return false;
+}
+
 rotary_status own_text_read(struct own_text *text, const char *task, const char *file,
                             const struct option_list *given, rotary_error *error)
 {
     text->assignments = *given;
     text->name[0] = 0;
+    text->is_split = false;
     if (!file)
         return ROTARY_OK;
     rotary_status status = check(task, file, error);
@@ -67,12 +77,14 @@ rotary_status own_text_read(struct own_text *text, const char *task, const char 
     memcpy(text->assignments.items + OWN_TEXT_SETTINGS, given->items,
            (size_t)given->count * sizeof *given->items);
     text->assignments.count = OWN_TEXT_SETTINGS + given->count;
+    text->is_split = !sets(given, "language_data") && !sets(given, "language_train") &&
+                     !sets(given, "language_validation");
     snprintf(text->name, sizeof text->name, "%.*s", (int)strcspn(name, "."), name);
     return ROTARY_OK;
 }
 
-void own_text_say(const char *file)
+void own_text_say(const struct own_text *text, const char *file)
 {
-    if (file)
+    if (text->is_split)
         fprintf(stderr, "%s: nine tenths are trained on, the last tenth is held out for validation\n", file);
 }

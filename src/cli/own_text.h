@@ -13,6 +13,7 @@ enum { OWN_TEXT_SETTINGS = 5 };
 struct own_text {
     char settings[OWN_TEXT_SETTINGS][FILE_PATH_BYTES];
     struct option_list assignments; /* these, then those of --set, which may change them */
+    bool is_split;                  /* the file is what is read, and its last tenth is held out */
     char name[64];                  /* of the file, without what follows its dot: names the default folder */
 };
 /* The row of the option, over a const char *. */
@@ -23,6 +24,6 @@ extern const struct setting own_text_option[1];
 ROTARY_CHECKED rotary_status own_text_read(struct own_text *text, const char *task, const char *file,
                                            const struct option_list *given, rotary_error *error);
 /* Says on stderr what of the text is trained on. */
-void own_text_say(const char *file);
+void own_text_say(const struct own_text *text, const char *file);
 
 #endif

@@ -128,14 +128,23 @@ static rotary_status compare_records(struct collection *collection, const struct
         return rotary_fail_memory(error, "for the records of a comparison");
     for (int i = 0; i < file->arm_count; i++)
         names[i] = file->arms[i].name;
+    /* The rule with which a comparison goes on until a verdict is the one that all its verdicts have. */
     const json_t *until = json_object_get(collection->description, "until");
+    const bool until_pairs = json_is_true(json_object_get(until, "all_pairs"));
+    if (until && options->all_pairs && !until_pairs) {
+        free(names);
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "the comparison was begun with --until and without --all-pairs, which would change its "
+            "verdicts: wanted no --all-pairs");
+    }
     const struct comparison_request request = {
         .records = collection->records,
         .record_count = collection->record_count,
         .planned = collection->planned,
         .arms = names,
         .arm_count = file->arm_count,
-        .all_pairs = options->all_pairs,
+        .all_pairs = options->all_pairs || until_pairs,
         .varied = collection->varied,
         .unlike = collection->unlike,
         .looks = collection->looks,

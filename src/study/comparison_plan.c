@@ -134,6 +134,20 @@ static const struct arm *find_set(const struct arms *arms, const json_t *set)
     return NULL;
 }
 
+/* Refuses arms among which that of the folder with which all are compared is not the first. */
+static rotary_status check_baseline(const struct comparison_plan *plan, rotary_error *error)
+{
+    const struct file_arm *baseline = &plan->file.arms[0];
+    const struct arm *found = find_set(plan->call->arms, baseline->set);
+    if (!found || found == &plan->call->arms->items[0])
+        return ROTARY_OK;
+    return rotary_fail(
+        error, ROTARY_INVALID_ARGUMENT,
+        "%s compares every arm with %s, and %s is named first: wanted %s first, or another folder by "
+        "--out",
+        plan->path, baseline->name, plan->call->arms->items[0].name, baseline->name);
+}
+
 static rotary_status append_copy(struct arms *arms, const char *name, const json_t *set, const json_t *chosen,
                                  rotary_error *error)
 {
@@ -149,6 +163,8 @@ static rotary_status merge_arms(struct comparison_plan *plan, rotary_error *erro
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "there is nothing to compare: wanted arms that set a key");
     rotary_status status = file->object && !keep ? check_keys(plan, error) : ROTARY_OK;
+    if (status == ROTARY_OK && file->object && !keep)
+        status = check_baseline(plan, error);
     plan->arms.given = call->arms->given;
     for (int i = 0; status == ROTARY_OK && i < file->arm_count; i++) {
         const struct file_arm *arm = &file->arms[i];

@@ -92,6 +92,12 @@ grep -q "^2 seeds can give no verdict, which takes 6" err || complain "compare d
     does 0 compare prefix ${small% --steps 2} --set init=begun --steps 6 --vary learning_rate=1e-9,1.0000001e-9,1e-2 --until 8 --out three --json
     has contrasts.1.verdict '"better"'
     has contrasts.1.pairs 8 # the other contrast has no verdict yet
+    # Its verdicts have the rule that it was begun with, whoever asks for them.
+    refuses 1 "begun with --until and without --all-pairs" report three --all-pairs
+    cp -r three pairs
+    sed -i 's/"all_pairs": false/"all_pairs": true/' pairs/compare.json
+    does 0 report pairs --json
+    has contrasts.2.pairs 8
     does 0 compare prefix ${small% --steps 2} --steps 6 --vary learning_rate=1e-9,1e-2 --runs 7 --out short --json
     has contrasts.0.verdict '"trained too short to rank"'
     has arms.0.too_short true
@@ -120,6 +126,8 @@ grep -q "^2 seeds can give no verdict, which takes 6" err || complain "compare d
     does 0 compare prefix $small --set value_fraction=0.5 --runs 1 --out recalled
     does 0 compare prefix $small --set value_fraction=0.5 --out recalled
     refuses 2 '--set sets "position", which the comparison varies' compare prefix $small --set position=none --out recalled
+    refuses 1 'compares every arm with rope, and roper is named first: wanted rope first' compare prefix $small \
+        --set value_fraction=0.5 --positions roper,rope --out recalled
     does 0 compare index $tiny --steps 2 --problems 1 --out two
     grep -q ", 6 seeds find a difference" err || complain "the power of other seeds than the folder's"
 }

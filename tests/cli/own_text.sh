@@ -26,6 +26,9 @@ tiny="--steps 3 --set hidden_size=16 --set num_hidden_layers=1 --set num_attenti
     # A key that is given changes what --text stands for, and is recorded.
     does 0 train language --text texts/book.txt $tiny --out documents --set language_windows=consecutive
     grep -q '"language_windows": *"consecutive"' documents/config.json || complain "--set beside --text is lost"
+    head -n 500 texts/book.txt >texts/other.txt
+    does 0 data language --text texts/book.txt --set language_train=other.txt --set sequence_length=64
+    ! grep -q 'nine tenths' err || complain "it is said that a text is trained on beside which another one is"
     refuses 2 '--text is read by the task language, not by prefix: wanted language --text texts/book.txt' compare prefix --text texts/book.txt
     refuses 2 '--text texts is a folder, wanted one file; for the train.txt and valid.txt of a folder: --set language_data=texts' train language --text texts
     refuses 1 '--text missing.txt: there is no such file' train language --text missing.txt

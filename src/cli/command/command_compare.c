@@ -286,7 +286,7 @@ static enum exit_status run(const struct invocation *invocation)
         return command_refuse(invocation, &error);
     if (ranks_index(ranks) > 0)
         return follow(invocation, &made);
-    own_text_say(options->text);
+    own_text_say(&made.text, options->text);
     struct watch watch;
     watch_start(&watch, made.jobs, made.design.seed_count * made.design.arms.count);
     made.design.all_pairs = options->all_pairs;

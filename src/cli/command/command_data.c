@@ -391,7 +391,7 @@ static enum exit_status show(const struct invocation *invocation, struct data_pl
     rotary_error error = {0};
     if (plan(invocation, made, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
-    own_text_say(options->text);
+    own_text_say(&made->text, options->text);
     struct task *task;
     struct data_arrays data;
     rotary_status status = task_create(

@@ -269,7 +269,7 @@ static enum exit_status run(const struct invocation *invocation)
         run_config_free(&made.config);
         return command_refuse(invocation, &error);
     }
-    own_text_say(options->text);
+    own_text_say(&made.text, options->text);
     struct profiled profiled = {.steps = 0};
     made.backend.profile = options->profile ? &profiled.profile : NULL;
     struct beginning beginning = {
