@@ -240,6 +240,9 @@ refuses 1 "both holds a comparison" train index $tiny --steps 1 --out both
     has position '"none"'
     refuses 2 "--position and --set position=none are given: wanted one of them" bench train --task index --position roper $tiny \
         --set position=none
+    refuses 2 "--position and --set position=none are given: wanted one of them" bench train --task index --position roper,rope \
+        $tiny --set position=none
+    refuses 2 "xpos_scale" bench train --task index $tiny --steps 2 --set xpos_scale=64
     does 0 bench train --task index --position rope,roper,none $tiny --steps 3 --profile
     says "index, roper, "
     says "ratio to rope "

@@ -187,11 +187,6 @@ for per_token in [False, True]:
                    *how, *([] if per_token else ["--positions", "p.npy"]))
             near(f"tables {pairing} {how[0]}, one a token: {per_token}", np.load("y.npy"), wanted,
                  np.abs(x).max() * np.abs(cosine).max() * 1e-6)
-for moved in ["--positions", "p.npy"], ["--offset", 5]:
-    refuses(1, "c.npy has a row for each token, whatever its position", "apply", "--input", "x.npy", "--output", "y.npy", "--cos",
-            "c.npy", "--sin", "s.npy", *moved)
-refuses(1, "c.npy has 3 pairs, wanted 4, as many as config.json has", "apply", "--input", "x.npy", "--output", "y.npy", "--cos",
-        "c.npy", "--sin", "s.npy", "--config", config({"pairing": "half"}))
 both = [np.load("c.npy")[:1], np.load("s.npy")[:1]]
 rotated_alike = []
 for copies in [1, 2]:
@@ -625,10 +620,6 @@ refuses(1, "x.npy has shape [4, 2, 8], wanted [4] or [1, 4]", "apply", *io, "--c
 refuses(1, "yes.npy holds bool numbers, wanted whole ones or f32", "apply", *io, "--config", rotation, "--positions",
         array("yes.npy", np.array([True, False, True, True])))
 refuses(2, "--angles wants --config", "apply", *io, "--cos", "c.npy", "--sin", "c.npy", "--angles", "bf16")
-for unread in ["--length", 9], ["--compat", "vllm"], ["--layer-type", "full"], ["--ignore", "rope"]:
-    refuses(2, "want --config FILE, whose rotation they are about", "apply", *io, "--cos", "c.npy", "--sin", "c.npy", *unread)
-refuses(2, "--length and --cos exclude each other", "apply", *io, "--config", rotation, "--cos", "c.npy", "--sin", "c.npy",
-        "--length", 9)
 refuses(2, "--angles and --cos exclude each other", "apply", *io, "--config", rotation, "--cos", "c.npy", "--sin", "c.npy",
         "--angles", "bf16")
 refuses(2, '--arithmetic is "f64"', "apply", *io, "--config", rotation, "--arithmetic", "f64")

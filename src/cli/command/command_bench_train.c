@@ -2,12 +2,14 @@
  *
  * rotary bench train: a step of training.
  */
+#include "base/fail.h"
 #include "benchmark/train_benchmark.h"
 #include "cli/command.h"
 #include "cli/output/profile_table.h"
 #include "cli/output/result.h"
 #include "cli/run_plan.h"
 #include "model/encoding/model_encoding.h"
+#include "train/unused_keys.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,6 +41,17 @@ struct bench_plan {
     struct backend backend;
 };
 
+/* Refuses a position beside the list of them, which would replace it. */
+static rotary_status check_positions(const struct option_list *assignments, rotary_error *error)
+{
+    for (int i = 0; i < assignments->count; i++)
+        if (strncmp(assignments->items[i], "position=", strlen("position=")) == 0)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "--position and --set %.80s are given: wanted one of them",
+                               assignments->items[i]);
+    return ROTARY_OK;
+}
+
 /* One encoding is a setting that --set may change; of several, each gets a model. */
 static rotary_status plan_configs(const struct invocation *invocation, struct bench_plan *plan,
                                   rotary_error *error)
@@ -54,7 +67,9 @@ static rotary_status plan_configs(const struct invocation *invocation, struct be
                                          .tokenizers = invocation->tokenizers,
                                          .watch = invocation->watch};
     plan->benchmark.count = 1;
-    rotary_status status = plan_config(&request, &plan->configs[0], error);
+    rotary_status status = several ? check_positions(&configuration->assignments, error) : ROTARY_OK;
+    if (status == ROTARY_OK)
+        status = plan_config(&request, &plan->configs[0], error);
     if (status == ROTARY_OK && several) {
         struct run_config base RUN_CONFIG_LOCAL = plan->configs[0];
         plan->configs[0] = (struct run_config){0};
@@ -64,7 +79,10 @@ static rotary_status plan_configs(const struct invocation *invocation, struct be
     }
     for (int i = 0; i < plan->benchmark.count && status == ROTARY_OK; i++)
         status = run_config_check(&plan->configs[i], error);
-    return status;
+    const struct unused_keys_call used = {.configs = plan->configs, .count = plan->benchmark.count};
+    return status == ROTARY_OK ? unused_keys_check_assigned(&used, configuration->assignments.items,
+                                                            configuration->assignments.count, error)
+                               : status;
 }
 
 static rotary_status plan(const struct invocation *invocation, struct bench_plan *plan, rotary_error *error)
