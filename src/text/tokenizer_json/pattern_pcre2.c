@@ -14,6 +14,12 @@
  * byte, since "\s*\n" goes back over all spaces of a text that has no line feed. */
 enum { MAX_HEAP_KIB = 64 << 10, MIN_STEPS = 1 << 20, STEPS_PER_BYTE = 16, MAX_EXPRESSION_BYTES = 1 << 14 };
 
+#if PCRE2_MAJOR > 10 || PCRE2_MINOR >= 40
+const char *const pattern_script_prefix = "sc:";
+#else
+const char *const pattern_script_prefix = "";
+#endif
+
 struct pattern {
     pcre2_code *code;
 };

@@ -2,12 +2,14 @@
  *
  * From Oniguruma's syntax to PCRE2's. Both understand most of it alike. \s, \w and \d are written as the
  * properties of Unicode that Oniguruma means: PCRE2's \s also has U+180E, and its \w neither marks nor all
- * connectors. What else differs is refused.
+ * connectors. The name of a script is its Script in Oniguruma, and Script_Extensions in PCRE2, where marks and
+ * punctuation of several scripts are in each. What else differs is refused.
  */
 #include "base/fail.h"
 #include "text/text_buffer.h"
 #include "text/tokenizer_json/pattern.h"
 
+#include <ctype.h>
 #include <string.h>
 
 struct translation {
@@ -49,6 +51,97 @@ static int64_t braced_bytes(const char *at)
     return end ? end + 1 - at : 0;
 }
 
+/* Properties that are no scripts, which both libraries have by these names. */
+static const char *const properties[] = {"Any",
+                                         "C",
+                                         "Cc",
+                                         "Cf",
+                                         "Cn",
+                                         "Co",
+                                         "Cs",
+                                         "L",
+                                         "L&",
+                                         "LC",
+                                         "Ll",
+                                         "Lm",
+                                         "Lo",
+                                         "Lt",
+                                         "Lu",
+                                         "M",
+                                         "Mc",
+                                         "Me",
+                                         "Mn",
+                                         "N",
+                                         "Nd",
+                                         "Nl",
+                                         "No",
+                                         "P",
+                                         "Pc",
+                                         "Pd",
+                                         "Pe",
+                                         "Pf",
+                                         "Pi",
+                                         "Po",
+                                         "Ps",
+                                         "S",
+                                         "Sc",
+                                         "Sk",
+                                         "Sm",
+                                         "So",
+                                         "Z",
+                                         "Zl",
+                                         "Zp",
+                                         "Zs",
+                                         "Alphabetic",
+                                         "ASCII_Hex_Digit",
+                                         "Dash",
+                                         "Emoji",
+                                         "Emoji_Modifier",
+                                         "Emoji_Presentation",
+                                         "Extended_Pictographic",
+                                         "Hex_Digit",
+                                         "ID_Continue",
+                                         "ID_Start",
+                                         "Ideographic",
+                                         "Lowercase",
+                                         "Math",
+                                         "Uppercase",
+                                         "White_Space",
+                                         "XID_Continue",
+                                         "XID_Start"};
+
+/* Whether two names are one to Unicode: case, spaces, hyphens and underscores are not looked at. */
+static bool same_name(const char *name, int64_t bytes, const char *other)
+{
+    static const char ignored[] = " -_";
+    for (int64_t i = 0; i < bytes; i++) {
+        if (strchr(ignored, name[i]))
+            continue;
+        while (*other && strchr(ignored, *other))
+            other++;
+        if (tolower((unsigned char)name[i]) != tolower((unsigned char)*other))
+            return false;
+        other++;
+    }
+    return *other == 0;
+}
+
+/* \p{Name} or \p{^Name}, in `bytes`. A script gets what says that it is one. */
+static rotary_status translate_property(struct translation *translation, int64_t bytes, rotary_error *error)
+{
+    const int64_t before = translation->at[3] == '^' ? 4 : 3, length = bytes - before - 1;
+    const char *name = translation->at + before;
+    if (memchr(name, '=', (size_t)length) || memchr(name, ':', (size_t)length))
+        return refuse(translation, "a property with a value", error);
+    bool script = true;
+    for (size_t i = 0; i < sizeof properties / sizeof *properties; i++)
+        script = script && !same_name(name, length, properties[i]);
+    rotary_status status = copy(translation, before, error);
+    if (status == ROTARY_OK && script)
+        status = put(translation, pattern_script_prefix, 0, error);
+    return status == ROTARY_OK ? copy(translation, length + 1, error) : status;
+}
+
 static rotary_status translate_escape(struct translation *translation, rotary_error *error)
 {
     static const char *const alike = "rntfe", *const marks = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~ ";
@@ -74,7 +167,7 @@ static rotary_status translate_escape(struct translation *translation, rotary_er
     case 'p':
     case 'P':
         if (braced_bytes(at) > 0)
-            return copy(translation, braced_bytes(at), error);
+            return translate_property(translation, braced_bytes(at), error);
         break;
     case 'x':
         if (strspn(at + 2, "0123456789abcdefABCDEF") >= 2)
@@ -109,15 +202,17 @@ static rotary_status translate_group(struct translation *translation, rotary_err
     return refuse(translation, "a group", error);
 }
 
-/* {n}, {n,} or {n,m}. Behind it a plus sign repeats it in Ruby, and makes it possessive in PCRE2. */
+/* {n}, {n,} or {n,m}. Behind it a plus sign repeats it in Ruby, and makes it possessive in PCRE2; behind {n} a question
+ * mark makes it optional in Ruby, and means nothing in PCRE2. */
 static rotary_status translate_count(struct translation *translation, rotary_error *error)
 {
     static const char digits[] = "0123456789";
     const char *at = translation->at;
     size_t count = 1 + strspn(at + 1, digits);
+    const bool fixed = at[count] == '}';
     if (count > 1 && at[count] == ',')
         count += 1 + strspn(at + count + 1, digits);
-    if (count < 2 || at[count] != '}' || at[count + 1] == '+')
+    if (count < 2 || at[count] != '}' || at[count + 1] == '+' || (fixed && at[count + 1] == '?'))
         return refuse(translation, "a brace", error);
     return copy(translation, (int64_t)count + 1, error);
 }
