@@ -497,6 +497,7 @@ static void test_refused_older(void)
 {
     refuse_older("{\"tokenizer_class\":\"CLIPTokenizer\"}", "a b\n",
                  "tokenizer_config.json|\"CLIPTokenizer\"");
+    refuse_older("{\"additional_special_tokens\":[\"<new>\"]}", "a b\n", "\"<new>\", has no id");
     refuse_older("{\"tokenizer_class\":\"GPT2TokenizerSlow\"}", "a b\n", "\"GPT2TokenizerSlow\"");
     refuse_older("{\"added_tokens_decoder\":{\"x\":{}}}", "a b\n", "\"x\" of \"added_tokens_decoder\"");
     refuse_older("{\"added_tokens_decoder\":{\"1\":7}}", "a b\n", "\"1\" of \"added_tokens_decoder\"");
@@ -560,9 +561,17 @@ static void test_refused_parts(void)
     refuse(PART("post_processor", "{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":"
                                   "\"<t>\"}},{\"Sequence\":{\"id\":\"A\"}}]}"),
            "\"<t>\"|not there");
-    refuse(PART("post_processor", "{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":"
-                                  "\"<s>\"}},{\"SpecialToken\":{\"id\":\"</s>\"}},{\"Sequence\":{}}]}"),
+#define TEMPLATE(single, ids)                                                                                \
+    PART("post_processor", "{\"type\":\"TemplateProcessing\",\"single\":[" single "],\"special_tokens\":{"   \
+                           "\"<s>\":{\"ids\":[" ids "]},\"</s>\":{\"ids\":[7]}}}")
+#define BEGIN "{\"SpecialToken\":{\"id\":\"<s>\"}},"
+    refuse(TEMPLATE(BEGIN "{\"SpecialToken\":{\"id\":\"</s>\"}},{\"Sequence\":{\"id\":\"A\"}}", "8"),
            "\"</s>\" beside another");
+    refuse(TEMPLATE(BEGIN "{\"Sequence\":{\"id\":\"A\"}}", "4"), "another id for \"<s>\"|wanted 8 alone");
+    refuse(TEMPLATE(BEGIN "{\"Sequence\":{\"id\":\"A\"}}", "8,4"), "another id for \"<s>\"|wanted 8 alone");
+    refuse(TEMPLATE(BEGIN "{\"Sequence\":{\"id\":\"B\"}}", "8"), "\"single\"|special tokens around one text");
+    refuse(PART("post_processor", "{\"type\":\"BertProcessing\",\"cls\":[\"<s>\",3],\"sep\":[\"</s>\",7]}"),
+           "another id for \"<s>\"");
     refuse(PART("added_tokens", "7"), "\"added_tokens\"");
     refuse(PART("added_tokens", "[{\"content\":\"new\"}]"),
            "the added token \"\": \"id\" is missing, wanted a token");

@@ -338,9 +338,28 @@ static void test_refused_files(void)
            "{\"added_tokens\":[{\"id\":1,\"content\":\"new\"}]," JSON_RULES JSON_MODEL
            "\"vocab\":{\"[UNK]\":0}}}",
            "\"new\", is not in \"vocab\"");
+#define SMALL(more) "{" more JSON_RULES JSON_MODEL "\"vocab\":{\"[UNK]\":0,\"x\":1,\"<s>\":2,\"</s>\":3}}}"
+    refuse("a.json", SMALL("\"added_tokens\":[{\"id\":1,\"content\":\"x\",\"special\":false}],"),
+           "\"x\", is not special");
+    refuse("a.json", SMALL("\"decoder\":{\"type\":\"ByteLevel\"},"),
+           "\"decoder\"|\"ByteLevel\", wanted \"WordPiece\"");
+    refuse("a.json", SMALL("\"decoder\":{\"type\":\"WordPiece\",\"prefix\":\"@\"},"), "\"@\", wanted \"##\"");
+    refuse("a.json", SMALL("\"post_processor\":{\"type\":\"Nonsense\"},"), "\"post_processor\"|\"Nonsense\"");
     refuse("a.json",
            "{" JSON_RULES "\"model\":{\"type\":\"WordPiece\",\"continuing_subword_prefix\":\"##\"}}",
            "max_input_chars_per_word");
+}
+
+/* The post-processor says what stands before and behind a text. */
+static void test_frame(void)
+{
+    write_text(scratch_path("a.json"),
+               SMALL("\"post_processor\":{\"type\":\"RobertaProcessing\",\"cls\":[\"<s>\",2],"
+                     "\"sep\":[\"</s>\",3]},"));
+    struct tokenizer *tokenizer = load(scratch_path("a.json"));
+    if (tokenizer)
+        CHECK(tokenizer_special(tokenizer).begin == 2 && tokenizer_special(tokenizer).end == 3);
+    tokenizer_destroy(tokenizer);
 }
 
 static void refuse_settings(const char *text, const char *words)
@@ -363,6 +382,13 @@ static void test_refused_settings(void)
     refuse_settings("{\"do_lower_case\": 1}", "\"do_lower_case\"");
     refuse_settings("{\"do_basic_tokenize\": false}", "\"do_basic_tokenize\" is false");
     refuse_settings("{\"mask_token\": 7}", "\"mask_token\"");
+    refuse_settings("{\"word_tokenizer_type\": \"mecab\"}",
+                    "\"word_tokenizer_type\" is \"mecab\", wanted \"basic\"");
+    refuse_settings("{\"subword_tokenizer_type\": \"character\"}", "\"character\", wanted \"wordpiece\"");
+    refuse_settings("{\"never_split\": [\"aab\"]}", "\"never_split\" has words");
+    write_text(scratch_path("added_tokens.json"), "{\"<new>\": 1000}");
+    refuse_settings("{}", "vocab.txt|\"<new>\", token 1000 of added_tokens.json");
+    scratch_remove(scratch_path("added_tokens.json"));
     refuse_settings("{\"unk_token\": \"<unk>\"}", "vocab.txt|has no <unk>");
     refuse_settings("{\"mask_token\": \"[UNK]\"}", "vocab.txt|3 (mask)");
 }
@@ -404,6 +430,7 @@ int main(void)
     test_json(JSON_MODEL);
     test_json(JSON_UNTYPED);
     test_refused_files();
+    test_frame();
     test_refused_settings();
     test_refused_texts();
     return check_report();

@@ -21,7 +21,8 @@ static bool is_blank(const char *text, int64_t count)
 
 /* ---- documents ---- */
 
-/* A line of a section, or a record; `end` is before its end, and the next one begins at `next`. */
+/* A line of a section, or a record; `end` is before its end, and the next one begins at `next`. A record is
+ * blank if it has nothing at all: spaces are its text. */
 struct line {
     int64_t begin, end, next;
     bool blank, complete; /* complete: its line end is in the section */
@@ -32,10 +33,10 @@ static struct line line_at(const struct text_section *section, int64_t at)
     const bool record = section->boundary == DOCUMENT_RECORD;
     const char *begin = section->bytes + at;
     const char *newline = memchr(begin, record ? '\0' : '\n', (size_t)(section->count - at));
-    if (!newline)
-        return (struct line){at, section->count, section->count, is_blank(begin, section->count - at), false};
-    const int64_t end = newline - section->bytes, carriage = !record && end > at && newline[-1] == '\r';
-    return (struct line){at, end - carriage, end + 1, is_blank(begin, end - at), true};
+    const int64_t end = newline ? newline - section->bytes : section->count,
+                  carriage = newline && !record && end > at && newline[-1] == '\r';
+    const bool blank = record ? end == at : is_blank(begin, end - at);
+    return (struct line){at, end - carriage, newline ? end + 1 : end, blank, newline != NULL};
 }
 
 static bool whole_section(struct document_reader *reader, struct document_part *part)

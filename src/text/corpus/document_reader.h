@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Where documents begin and end in a text. A line ends with "\n" or "\r\n"; a blank line has nothing but
- * spaces and tabs. A text is read in sections, so that any number of threads may read it: a section ends
- * where a document does, or, of a long document, before the end of a line, before a space or behind a
- * character.
+ * white space of ASCII: spaces, tabs, vertical tabs, form feeds and carriage returns. A text is read in
+ * sections, so that any number of threads may read it: a section ends where a document does, or, of a long
+ * document, before the end of a line, before a space or behind a character.
  */
 #ifndef ROTARY_TEXT_CORPUS_DOCUMENT_READER_H
 #define ROTARY_TEXT_CORPUS_DOCUMENT_READER_H
@@ -17,7 +17,8 @@ enum document_boundary {
     DOCUMENT_FILE,       /* each file is a document, with all that it has */
     DOCUMENT_BOUNDARIES,
     DOCUMENT_RECORD =
-        DOCUMENT_BOUNDARIES /* of files with records: there is a zero byte behind each document */
+        DOCUMENT_BOUNDARIES /* of files with records: there is a zero byte behind each document, and one
+                               without any text is none */
 };
 extern const char *const document_boundary_names[]; /* NULL-terminated: "blank_line", "line", "file" */
 

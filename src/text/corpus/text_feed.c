@@ -107,6 +107,10 @@ static rotary_status add_field(const struct text_feed *feed, const json_t *objec
     if (!json_is_string(value))
         return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %lld: wanted an object with a text \"%.80s\"",
                            feed->path, (long long)feed->lines, feed->field);
+    if (json_string_length(value) == 0)
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s, line %lld: the text \"%.80s\" is empty, wanted a document with a token",
+                           feed->path, (long long)feed->lines, feed->field);
     return text_buffer_append(text, json_string_value(value), (int64_t)json_string_length(value), error);
 }
 

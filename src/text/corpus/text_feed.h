@@ -11,7 +11,8 @@
 
 enum text_format {
     TEXT_PLAIN,
-    TEXT_JSONL, /* the text is a field of the object on each line; blank lines are empty records */
+    TEXT_JSONL, /* the text is a field of the object on each line; a blank line, and it alone, is an empty
+                   record, so that records count lines */
     TEXT_XML,   /* refused: mark-up is not text */
 };
 /* By the end of the file's name, after that of a compression: .jsonl and .ndjson, .xml, in any case of
@@ -36,7 +37,7 @@ ROTARY_CHECKED rotary_status text_feed_open(struct text_feed *feed, const char *
                                             enum compression compression, const char *field,
                                             rotary_error *error);
 /* Adds some of the text, a record at most; *more is false at the end. ROTARY_BAD_FILE, with file and line,
- * for what is no object or has no such field. */
+ * for what is no object or has no such field, and for an empty one, of which no tokenizer makes a token. */
 ROTARY_CHECKED rotary_status text_feed_add(struct text_feed *feed, struct text_buffer *text, bool *more,
                                            rotary_error *error);
 void text_feed_close(struct text_feed *feed); /* also of one that could not be opened */

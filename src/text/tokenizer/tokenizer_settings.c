@@ -5,6 +5,11 @@
 #include "file/file.h"
 #include "text/tokenizer/special_tokens.h"
 
+#include <math.h>
+#include <stdint.h>
+
+const char tokenizer_added_key[] = "added_tokens.json";
+
 static const char *const name_keys[] = {"bos_token", "eos_token", "unk_token", "sep_token",
                                         "pad_token", "cls_token", "mask_token"};
 
@@ -32,6 +37,33 @@ static rotary_status take_names(json_t *settings, const json_t *names, const cha
     return status;
 }
 
+/* Takes the tokens of the added_tokens.json in `folder`, if there is one. */
+static rotary_status take_added(json_t **settings, const char *folder, rotary_error *error)
+{
+    char path[FILE_PATH_BYTES];
+    json_t *added = NULL, *id;
+    rotary_status status = file_path(path, folder, tokenizer_added_key, error);
+    if (status == ROTARY_OK)
+        status = read_object(path, &added, error);
+    if (status != ROTARY_OK || !added)
+        return status;
+    const char *token;
+    json_object_foreach (added, token, id) { /* numbers are read as real ones */
+        const double number = json_number_value(id);
+        if (status == ROTARY_OK &&
+            !(json_is_number(id) && number >= 0 && number < INT32_MAX && floor(number) == number))
+            status = rotary_fail(error, ROTARY_BAD_FILE, "%s: the id of \"%.80s\" is no token", path, token);
+        if (status == ROTARY_OK)
+            json_object_set_new(added, token, json_integer((json_int_t)number));
+    }
+    if (status == ROTARY_OK && !*settings)
+        *settings = json_object();
+    if (status == ROTARY_OK)
+        json_object_set(*settings, tokenizer_added_key, added);
+    json_decref(added);
+    return status;
+}
+
 rotary_status tokenizer_settings_read(const char *path, json_t **settings, rotary_error *error)
 {
     char folder[FILE_PATH_BYTES], beside[FILE_PATH_BYTES];
@@ -50,6 +82,8 @@ rotary_status tokenizer_settings_read(const char *path, json_t **settings, rotar
     if (status == ROTARY_OK && names)
         status = take_names(*settings, names, beside, error);
     json_decref(names);
+    if (status == ROTARY_OK)
+        status = take_added(settings, folder, error);
     if (status != ROTARY_OK) {
         json_decref(*settings);
         *settings = NULL;

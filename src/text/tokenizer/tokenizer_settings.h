@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The settings beside a tokenizer: tokenizer_config.json, and the names of special tokens that older versions
- * of transformers kept in special_tokens_map.json.
+ * The settings beside a tokenizer: tokenizer_config.json, and what older versions of transformers kept elsewhere:
+ * the names of special tokens in special_tokens_map.json, and added tokens in added_tokens.json.
  */
 #ifndef ROTARY_TEXT_TOKENIZER_TOKENIZER_SETTINGS_H
 #define ROTARY_TEXT_TOKENIZER_TOKENIZER_SETTINGS_H
@@ -9,10 +9,12 @@
 #include <jansson.h>
 #include <rotary/status.h>
 
-/* Reads the tokenizer_config.json at `path`, with the names of the special_tokens_map.json beside it where it
- * has no "added_tokens_decoder", as transformers does. The caller owns *settings; NULL: there is neither
- * file.
- */
+/* The key under which the settings have the object of added_tokens.json, ids by token. */
+extern const char tokenizer_added_key[];
+
+/* Reads the tokenizer_config.json at `path`; where it has no "added_tokens_decoder" also the names of the
+ * special_tokens_map.json and the tokens of the added_tokens.json beside it, as transformers does. The caller owns
+ * *settings; NULL: there is no such file. */
 ROTARY_CHECKED rotary_status tokenizer_settings_read(const char *path, json_t **settings,
                                                      rotary_error *error);
 

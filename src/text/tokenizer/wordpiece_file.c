@@ -43,6 +43,25 @@ static rotary_status read_flag(const json_t *object, const char *key, bool *flag
     return json_field_boolean(&source, key, json_field_value(object, key), flag, error);
 }
 
+/* Refuses what BertJapaneseTokenizer has in place of BERT's words and pieces, and words that are not split. */
+static rotary_status check_words(const json_t *object, const char *path, rotary_error *error)
+{
+    static const struct {
+        const char *key, *wanted;
+    } rows[] = {{"word_tokenizer_type", "basic"}, {"subword_tokenizer_type", "wordpiece"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *value = json_string_value(json_object_get(object, rows[i].key));
+        if (value && strcmp(value, rows[i].wanted) != 0)
+            return rotary_fail(error, ROTARY_BAD_FILE, "%s: \"%s\" is \"%.80s\", wanted \"%s\"", path,
+                               rows[i].key, value, rows[i].wanted);
+    }
+    return json_array_size(json_object_get(object, "never_split")) == 0
+               ? ROTARY_OK
+               : rotary_fail(error, ROTARY_BAD_FILE,
+                             "%s: \"never_split\" has words, wanted none: all words are split into pieces",
+                             path);
+}
+
 static rotary_status read_settings(struct wordpiece_settings *settings, const char *path, rotary_error *error)
 {
     const json_t *object = settings->object;
@@ -60,6 +79,8 @@ static rotary_status read_settings(struct wordpiece_settings *settings, const ch
         status = rotary_fail(error, ROTARY_BAD_FILE,
                              "%s: \"do_basic_tokenize\" is false, wanted true: text is not split into words",
                              path);
+    if (status == ROTARY_OK)
+        status = check_words(object, path, error);
     for (int i = 0; i < WORDPIECE_SPECIAL && status == ROTARY_OK; i++)
         status = special_name_read(object, special_rows[i].key, &settings->names[i], path, error);
     return status;
@@ -134,6 +155,22 @@ static struct token_text next_line(const char *bytes, int64_t count, int64_t *at
     return (struct token_text){begin, length > 0 && begin[length - 1] == '\r' ? length - 1 : length};
 }
 
+/* Tokens of added_tokens.json must be lines of the vocabulary, with the same id. */
+static rotary_status check_older(json_t *added, const struct token_text *pieces, int64_t count,
+                                 const char *path, rotary_error *error)
+{
+    const char *name;
+    json_t *id;
+    json_object_foreach (added, name, id)
+        if (json_integer_value(id) >= count || find_piece(pieces + json_integer_value(id), 1, name) != 0)
+            return rotary_fail(
+                error, ROTARY_BAD_FILE,
+                "%s: \"%.80s\", token %lld of added_tokens.json beside it, is not there, wanted a line "
+                "for it",
+                path, name, (long long)json_integer_value(id));
+    return ROTARY_OK;
+}
+
 bool wordpiece_is_vocabulary(const char *bytes, int64_t count)
 {
     for (int64_t at = 0; at < count;) {
@@ -161,6 +198,9 @@ rotary_status wordpiece_load_vocabulary(struct tokenizer **tokenizer, const char
         pieces[lines] = next_line(bytes, count, &at);
     struct wordpiece_settings settings;
     rotary_status status = read_settings_beside(&settings, path, error);
+    if (status == ROTARY_OK)
+        status =
+            check_older(json_object_get(settings.object, tokenizer_added_key), pieces, lines, path, error);
     if (status == ROTARY_OK)
         status = create_named(tokenizer, &settings, pieces, lines, path, error);
     wordpiece_settings_free(&settings);
@@ -274,12 +314,64 @@ static rotary_status check_added(const json_t *added, const struct token_text *p
         const json_t *entry = json_array_get(added, i);
         const char *text = json_string_value(json_object_get(entry, "content"));
         json_int_t id = json_integer_value(json_object_get(entry, "id"));
+        if (text && json_is_false(json_object_get(entry, "special")))
+            return rotary_fail(
+                error, ROTARY_BAD_FILE,
+                "%s: entry %zu of \"added_tokens\", \"%.80s\", is not special, wanted special ones: a "
+                "text's words are cut by BERT's rules alone",
+                path, i + 1, text);
         if (!text || id < 0 || id >= count || find_piece(pieces + id, 1, text) != 0)
             return rotary_fail(
                 error, ROTARY_BAD_FILE,
                 "%s: entry %zu of \"added_tokens\", \"%.80s\", is not in \"vocab\" with its id", path, i + 1,
                 text ? text : "");
     }
+    return ROTARY_OK;
+}
+
+/* Pieces are joined as WordPiece's decoder does. */
+static rotary_status check_decoder(const json_t *decoder, const char *path, rotary_error *error)
+{
+    if (!decoder || json_is_null(decoder))
+        return ROTARY_OK;
+    const char *prefix = json_string_value(json_object_get(decoder, "prefix"));
+    if (prefix && strcmp(prefix, "##") != 0)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s: the decoder's \"prefix\" is \"%.80s\", wanted \"##\"",
+                           path, prefix);
+    return check_type(type_of(decoder), "decoder", "WordPiece", path, error);
+}
+
+/* The name at `place` of a template's list, where it is that of a special token, or "A" of the text itself. */
+static const char *template_name(const json_t *list, size_t place, const char *kind)
+{
+    return json_string_value(json_object_get(json_object_get(json_array_get(list, place), kind), "id"));
+}
+
+/* Takes the names of the tokens before and behind a text, which a post-processor decides. */
+static rotary_status read_frame(const json_t *processor, struct wordpiece_settings *settings,
+                                const char *path, rotary_error *error)
+{
+    enum { BEGIN = 2, END = 3 };
+    if (!processor || json_is_null(processor))
+        return ROTARY_OK;
+    const char *begin = NULL, *end = NULL;
+    if (is_type(processor, "BertProcessing") || is_type(processor, "RobertaProcessing")) {
+        begin = json_string_value(json_array_get(json_object_get(processor, "cls"), 0));
+        end = json_string_value(json_array_get(json_object_get(processor, "sep"), 0));
+    } else if (is_type(processor, "TemplateProcessing")) {
+        const json_t *list = json_object_get(processor, "single");
+        const char *text = template_name(list, 1, "Sequence");
+        const bool framed = json_array_size(list) == 3 && text && strcmp(text, "A") == 0;
+        begin = framed ? template_name(list, 0, "SpecialToken") : NULL;
+        end = framed ? template_name(list, 2, "SpecialToken") : NULL;
+    }
+    if (!begin || !end)
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s: the \"post_processor\" is of type \"%.80s\", wanted a TemplateProcessing, "
+                           "BertProcessing or RobertaProcessing with one token before and one behind a text",
+                           path, type_of(processor) ? type_of(processor) : "");
+    settings->names[BEGIN] = begin;
+    settings->names[END] = end;
     return ROTARY_OK;
 }
 
@@ -303,6 +395,10 @@ rotary_status wordpiece_load_object(struct tokenizer **tokenizer, const json_t *
         status = read_vocabulary(vocabulary, pieces, path, error);
     if (status == ROTARY_OK)
         status = check_added(json_object_get(object, "added_tokens"), pieces, count, path, error);
+    if (status == ROTARY_OK)
+        status = check_decoder(json_object_get(object, "decoder"), path, error);
+    if (status == ROTARY_OK)
+        status = read_frame(json_object_get(object, "post_processor"), &settings, path, error);
     const char *unknown = json_string_value(json_object_get(model, "unk_token"));
     if (status == ROTARY_OK && unknown)
         settings.names[1] = unknown;

@@ -228,8 +228,9 @@ static int32_t find_token(const struct reading *reading, const char *name)
     return name ? huggingface_find_piece(reading, name) : -1;
 }
 
-/* One of the two tokens that a post-processor may put around a text. */
-static rotary_status frame(struct reading *reading, const char *name, bool starts, rotary_error *error)
+/* One of the two tokens that a post-processor may put around a text; `id` is the number that it has for it. */
+static rotary_status frame(struct reading *reading, const char *name, const json_t *id, bool starts,
+                           rotary_error *error)
 {
     struct tokenizer *tokenizer = &reading->made->tokenizer;
     bool *framed = starts ? &tokenizer->frame.begin : &tokenizer->frame.end;
@@ -240,12 +241,26 @@ static rotary_status frame(struct reading *reading, const char *name, bool start
                                      : "%s: the post_processor puts \"%.80s\" beside another token, wanted "
                                        "one token before and one behind a text at most",
                            reading->path, name ? name : "");
+    if (!json_is_integer(id) || json_integer_value(id) != token)
+        return rotary_fail(
+            error, ROTARY_BAD_FILE,
+            "%s: the post_processor has another id for \"%.80s\" than the token, wanted %d alone",
+            reading->path, name, (int)token);
     *framed = true;
     *(starts ? &tokenizer->special.begin : &tokenizer->special.end) = token;
     return ROTARY_OK;
 }
 
-/* {"Sequence": ...} is the text, {"SpecialToken": {"id": name}} a token before or behind it. */
+/* The one id that "special_tokens" has for a token of the template; NULL: there is none, or there are more. */
+static const json_t *template_id(const struct json_part *part, const json_t *token)
+{
+    const char *name = json_string_value(json_object_get(token, "id"));
+    const json_t *all = json_object_get(part->object, "special_tokens");
+    const json_t *ids = name ? json_object_get(json_object_get(all, name), "ids") : NULL;
+    return json_array_size(ids) == 1 ? json_array_get(ids, 0) : NULL;
+}
+
+/* {"Sequence": {"id": "A"}} is the text, {"SpecialToken": {"id": name}} a token before or behind it. */
 static rotary_status read_template(struct reading *reading, const struct json_part *part, rotary_error *error)
 {
     const json_t *list = json_object_get(part->object, "single");
@@ -254,10 +269,12 @@ static rotary_status read_template(struct reading *reading, const struct json_pa
     if (!json_is_array(list))
         return json_part_fail(part, "single", "a list", error);
     for (size_t i = 0; i < json_array_size(list) && status == ROTARY_OK; i++) {
-        const json_t *entry = json_array_get(list, i), *token = json_object_get(entry, "SpecialToken");
+        const json_t *entry = json_array_get(list, i), *token = json_object_get(entry, "SpecialToken"),
+                     *text = json_object_get(json_object_get(entry, "Sequence"), "id");
         if (token)
-            status = frame(reading, json_string_value(json_object_get(token, "id")), starts, error);
-        else if (json_object_get(entry, "Sequence") && starts)
+            status = frame(reading, json_string_value(json_object_get(token, "id")), template_id(part, token),
+                           starts, error);
+        else if (starts && json_is_string(text) && strcmp(json_string_value(text), "A") == 0)
             starts = false;
         else
             status = json_part_fail(part, "single", "special tokens around one text", error);
@@ -268,10 +285,12 @@ static rotary_status read_template(struct reading *reading, const struct json_pa
 /* "cls" and "sep" are a name and an id. */
 static rotary_status read_bert(struct reading *reading, const struct json_part *part, rotary_error *error)
 {
-    const char *cls = json_string_value(json_array_get(json_object_get(part->object, "cls"), 0));
-    const char *sep = json_string_value(json_array_get(json_object_get(part->object, "sep"), 0));
-    rotary_status status = frame(reading, cls, true, error);
-    return status == ROTARY_OK ? frame(reading, sep, false, error) : status;
+    const json_t *cls = json_object_get(part->object, "cls"), *sep = json_object_get(part->object, "sep");
+    rotary_status status =
+        frame(reading, json_string_value(json_array_get(cls, 0)), json_array_get(cls, 1), true, error);
+    return status == ROTARY_OK ? frame(reading, json_string_value(json_array_get(sep, 0)),
+                                       json_array_get(sep, 1), false, error)
+                               : status;
 }
 
 static rotary_status read_processor(void *context, const struct json_part *part, rotary_error *error)

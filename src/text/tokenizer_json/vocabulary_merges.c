@@ -148,6 +148,13 @@ static bool has_token(const json_t *tokens, const char *name)
     return false;
 }
 
+/* A token of the file or of the class; the caller releases it. */
+static json_t *token_of(const char *content, json_t *id, bool special, bool normalized, bool lstrip)
+{
+    return json_pack("{s:O, s:s, s:b, s:b, s:b, s:b, s:b}", "id", id, "content", content, "special", special,
+                     "normalized", normalized, "single_word", 0, "lstrip", lstrip, "rstrip", 0);
+}
+
 /* The special tokens that are in the vocabulary. The mask takes the white space before it, as in the files of
  * RoBERTa. */
 static rotary_status add_special(json_t **tokens, const struct tokenizer_class *class, const json_t *settings,
@@ -159,15 +166,73 @@ static rotary_status add_special(json_t **tokens, const struct tokenizer_class *
         if (status != ROTARY_OK)
             return status;
         json_t *id = name ? json_object_get(vocabulary, name) : NULL;
+        id = id || !name ? id : json_object_get(json_object_get(settings, tokenizer_added_key), name);
         if (id && !has_token(*tokens, name))
-            file_json_append(tokens, json_pack("{s:O, s:s, s:b, s:b, s:b, s:b, s:b}", "id", id, "content",
-                                               name, "special", 1, "normalized", 0, "single_word", 0,
-                                               "lstrip", i == SPECIAL_KEYS - 1, "rstrip", 0));
+            file_json_append(tokens, token_of(name, id, true, false, i == SPECIAL_KEYS - 1));
     }
     return ROTARY_OK;
 }
 
+/* The names of "additional_special_tokens", which must be in the vocabulary or in added_tokens.json. */
+static rotary_status add_additional(json_t **tokens, const json_t *settings, const json_t *vocabulary,
+                                    const char *path, rotary_error *error)
+{
+    static const char key[] = "additional_special_tokens";
+    const json_t *list = json_object_get(settings, key),
+                 *added = json_object_get(settings, tokenizer_added_key);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *entry = json_array_get(list, i);
+        const char *name =
+            json_string_value(json_is_object(entry) ? json_object_get(entry, "content") : entry);
+        json_t *id = name ? json_object_get(added, name) : NULL;
+        id = id || !name ? id : json_object_get(vocabulary, name);
+        if (!id)
+            return rotary_fail(
+                error, ROTARY_BAD_FILE,
+                "%s: entry %zu of \"%s\", \"%.80s\", has no id, wanted a token of vocab.json or of "
+                "added_tokens.json",
+                path, i + 1, key, name ? name : "");
+        if (!has_token(*tokens, name))
+            file_json_append(tokens, token_of(name, id, true, false, false));
+    }
+    return ROTARY_OK;
+}
+
+/* The tokens of added_tokens.json, none of which is special but those that are named. */
+static void add_file(json_t **tokens, const json_t *settings)
+{
+    const char *name;
+    json_t *id;
+    json_object_foreach (json_object_get(settings, tokenizer_added_key), name, id)
+        if (!has_token(*tokens, name))
+            file_json_append(tokens, token_of(name, id, false, true, false));
+}
+
+/* All that is added, of files from before "added_tokens_decoder". */
+static rotary_status add_older(json_t **tokens, const struct tokenizer_class *class, const json_t *settings,
+                               const json_t *vocabulary, const char *path, rotary_error *error)
+{
+    rotary_status status = add_special(tokens, class, settings, vocabulary, path, error);
+    if (status == ROTARY_OK)
+        status = add_additional(tokens, settings, vocabulary, path, error);
+    if (status == ROTARY_OK)
+        add_file(tokens, settings);
+    return status;
+}
+
 /* ---- all together ---- */
+
+/* Gives the tokens of RoBERTa's post-processor the ids that the vocabulary has. */
+static void set_ids(json_t *processor, const json_t *vocabulary)
+{
+    static const char *const keys[] = {"cls", "sep"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        json_t *pair = json_object_get(processor, keys[i]);
+        json_t *id = json_object_get(vocabulary, json_string_value(json_array_get(pair, 0)));
+        if (pair && id)
+            json_array_set(pair, 1, id);
+    }
+}
 
 /* A part of the class, in which add_prefix_space is what the file says. */
 static json_t *part_of(const struct tokenizer_class *class, const char *text, const json_t *settings)
@@ -187,17 +252,18 @@ static rotary_status make_object(const struct tokenizer_class *class, const json
     const json_t *decoder = json_object_get(settings, "added_tokens_decoder");
     rotary_status status = json_is_object(decoder)
                                ? add_decoder(&tokens, decoder, settings_path, error)
-                               : add_special(&tokens, class, settings, vocabulary, settings_path, error);
+                               : add_older(&tokens, class, settings, vocabulary, settings_path, error);
     if (status != ROTARY_OK) {
         json_decref(tokens);
         return status;
     }
+    json_t *processor = part_of(class, class->post_processor, settings);
+    set_ids(processor, vocabulary);
     *object = json_pack("{s:o, s:o, s:o, s:o, s:o, s:{s:s, s:O, s:O}}", "added_tokens", tokens, "normalizer",
                         part_of(class, class->normalizer, settings), "pre_tokenizer",
-                        part_of(class, class->pre_tokenizer, settings), "post_processor",
-                        part_of(class, class->post_processor, settings), "decoder",
-                        part_of(class, BYTE_LEVEL("true"), NULL), "model", "type", "BPE", "vocab", vocabulary,
-                        "merges", merges);
+                        part_of(class, class->pre_tokenizer, settings), "post_processor", processor,
+                        "decoder", part_of(class, BYTE_LEVEL("true"), NULL), "model", "type", "BPE", "vocab",
+                        vocabulary, "merges", merges);
     return *object ? ROTARY_OK : rotary_fail_memory(error, "for a tokenizer");
 }
 
