@@ -216,4 +216,15 @@ done
     refuses 1 "which has no masks" fill llama-3
     [ ! -e none ] || complain "a refused run left something"
 }
+# Llama's class goes by "add_bos_token", whatever the template says; others do not look at it.
+names='{"bos_token": "<s>", "eos_token": "</s>", "add_bos_token"'
+for case in 'LlamaTokenizerFast false 0' 'LlamaTokenizer true 1' 'PreTrainedTokenizerFast false 1'; do
+    # shellcheck disable=SC2086 # three words
+    set -- $case
+    echo "$names: $2, \"tokenizer_class\": \"$1\"}" >llama-3/tokenizer_config.json
+    does 0 evaluate llama-3 --text line --context 12 --json
+    has tokens $((letters + $3))
+done
+echo "$names: \"true\"}" >llama-3/tokenizer_config.json
+refuses 1 '"add_bos_token" is no truth value' evaluate llama-3 --text line --context 12
 finish

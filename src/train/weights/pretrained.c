@@ -76,8 +76,22 @@ static rotary_status create(const struct pretrained_call *call, struct pretraine
 
 /* ---- the tokenizer ---- */
 
-/* "add_bos_token" of tokenizer_config.json: 1, 0, or -1 where it does not say. */
-static rotary_status read_adds_begin(const char *folder, int *adds, rotary_error *error)
+/* Whether transformers makes what stands before a text anew from "add_bos_token", whatever tokenizer.json says. */
+static bool rebuilds_frame(const json_t *settings)
+{
+    static const char *const classes[] = {"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer",
+                                          "CohereTokenizer"};
+    const char *name = json_string_value(json_object_get(settings, "tokenizer_class"));
+    for (size_t i = 0; name && i < sizeof classes / sizeof *classes; i++) {
+        const size_t length = strlen(classes[i]);
+        if (strncmp(name, classes[i], length) == 0 && (!name[length] || strcmp(name + length, "Fast") == 0))
+            return true;
+    }
+    return false;
+}
+
+/* "add_bos_token" of tokenizer_config.json: 1, 0, or -1 where it does not say, or nothing reads it. */
+static rotary_status read_adds_begin(const char *folder, bool pieces, int *adds, rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
     bool found;
@@ -92,10 +106,13 @@ static rotary_status read_adds_begin(const char *folder, int *adds, rotary_error
     if (status != ROTARY_OK)
         return status;
     const json_t *value = json_object_get(object, "add_bos_token");
-    if (json_is_boolean(value))
+    if (value && !json_is_null(value) && !json_is_boolean(value))
+        status = rotary_fail(error, ROTARY_BAD_FILE,
+                             "%s: \"add_bos_token\" is no truth value, wanted true or false", path);
+    else if (json_is_boolean(value) && (pieces || rebuilds_frame(object)))
         *adds = json_is_true(value);
     json_decref(object);
-    return ROTARY_OK;
+    return status;
 }
 
 static rotary_status read_tokenizer(const char *folder, struct pretrained *made, rotary_error *error)
@@ -107,12 +124,18 @@ static rotary_status read_tokenizer(const char *folder, struct pretrained *made,
     if (status != ROTARY_OK || !found)
         return status;
     status = tokenizer_load(&made->tokenizer, path, error);
-    if (status == ROTARY_OK && tokenizer_kind(made->tokenizer) == TOKENIZER_SENTENCEPIECE)
-        status = read_adds_begin(folder, &adds, error);
+    const bool pieces = status == ROTARY_OK && tokenizer_kind(made->tokenizer) == TOKENIZER_SENTENCEPIECE;
+    if (status == ROTARY_OK)
+        status = read_adds_begin(folder, pieces, &adds, error);
     if (status != ROTARY_OK)
         return status;
+    const int32_t begin = tokenizer_special(made->tokenizer).begin;
     made->end = tokenizer_special(made->tokenizer).end;
-    made->begin = adds != 0 ? tokenizer_begin(made->tokenizer) : -1;
+    made->begin = adds == 0 ? -1 : adds == 1 && !pieces ? begin : tokenizer_begin(made->tokenizer);
+    if (adds == 1 && !pieces && begin < 0)
+        return rotary_fail(
+            error, ROTARY_BAD_FILE,
+            "%s: \"add_bos_token\" is true, and the tokenizer has no \"bos_token\", wanted one", path);
     return ROTARY_OK;
 }
 
