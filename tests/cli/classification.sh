@@ -41,6 +41,14 @@ small="$model $files --set sequence_length=16"
     refuses 2 "task index has no labels" data index --baselines
     refuses 1 "there is no column \"third\"" data classification $small --set classification_pair=third
     refuses 2 "classification_header is false, which does nothing" train classification $model --set classification_header=false --out none
+    printf '{"label": "good", "first": "a film"}\n{"label": "bad", "first": "a book"}\n' >text/records.jsonl
+    records="$small --set classification_train=records.jsonl --set classification_validation=records.jsonl"
+    for key in header=false quoting=double; do
+        refuses 2 "classification_${key%=*} is ${key#*=}, which does nothing with classification_train records.jsonl: wanted a table of tsv or csv, or no" \
+            train classification $records --set classification_$key --out none
+    done
+    printf '{"label": "", "first": "a play"}\n' >>text/records.jsonl
+    refuses 1 "text/records.jsonl, line 3, \"label\": the label is \"\", wanted the name of a class" data classification $records
     refuses 2 "num_labels is 3, but the task classification has other labels: wanted 2" train classification $small --set num_labels=3 --out none
     refuses 2 "wanted 2, a type for each" train classification $small --set classification_pair=second --out none
 

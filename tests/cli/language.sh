@@ -36,6 +36,19 @@ small="$model $files --set sequence_length=32 --set language_min_frequency=1"
     refuses 2 "language_train is other.txt, which does nothing with language_data" train language --set language_train=other.txt --out none
     refuses 2 "architecture is encoder, but the task language" train language $small --set architecture=encoder --out none
 
+    # Records of JSON: each is a document, and a blank line is none. Keys of the other kind of text do nothing.
+    refuses 2 "language_field is body, which does nothing with language_train train.txt: wanted a file of records (.jsonl), or no language_field" \
+        train language $small --set language_field=body --out none
+    records="$small --set language_train=records.jsonl --set language_validation=records.jsonl"
+    printf '{"text": "the cat\\n\\nsees a dog"}\n\n{"text": "a dog"}\n{"text": " "}\n' >text/records.jsonl
+    does 0 data language $records --rows 1 --json
+    has splits.training.documents 3
+    refuses 2 "language_boundary is line, which does nothing with language_train records.jsonl: wanted a file of plain text, or no language_boundary" \
+        train language $records --set language_boundary=line --out none
+    refuses 1 "text/records.jsonl, line 4: the document that begins here has no token" data language $records --set language_tokenizer=words
+    printf '{"text": "a dog"}\n\n{"text": ""}\n' >text/records.jsonl
+    refuses 1 "text/records.jsonl, line 3: the text \"text\" is empty, wanted a document with a token" data language $records
+
     # A run, its evaluation in nats, perplexity and bits per byte, and what it writes.
     does 0 train language $small --steps 30 --set language_test=test.txt --threads 1 --out run --json
     has steps 30

@@ -41,6 +41,10 @@ small="$begun --set masked_min_frequency=1"
     refuses 1 "there is no folder absent, which" data masked --set masked_data=absent
     refuses 2 "masked_train is other.txt, which does nothing with masked_data" train masked --set masked_train=other.txt --out none
     refuses 2 "architecture is decoder, but the task masked" train masked $small --set architecture=decoder --out none
+    refuses 2 "masked_field is body, which does nothing with masked_train train.txt" train masked $small --set masked_field=body --out none
+    printf '{"text": "the cat"}\n{"text": "the cat"}\n' >text/records.jsonl
+    records="$small --set masked_train=records.jsonl --set masked_validation=records.jsonl"
+    refuses 2 "masked_boundary is file, which does nothing with masked_train records.jsonl" train masked $records --set masked_boundary=file --out none
 
     # A run, the same one on other threads and killed in between, and its evaluation.
     does 0 train masked $small --steps 30 --set masked_test=test.txt --threads 1 --out run --json

@@ -258,6 +258,33 @@ static void test_settings(void)
     CHECK(task_is_location("classification_data"));
 }
 
+/* A header and quotes around fields are of tables that are no records. */
+static void test_records_excluded(void)
+{
+    static const char header[] = "classification_header", quoting[] = "classification_quoting";
+    struct task_config config = files_config();
+    check_excluded(&config, header, "");
+    check_excluded(&config, quoting, "");
+    set_text(&config, "classification_train", "train.jsonl");
+    check_excluded(&config, header, "");
+    set_text(&config, "classification_validation", "dev.ndjson");
+    check_excluded(&config, header, "classification_train");
+    check_excluded(&config, quoting, "classification_train");
+    check_excluded(&config, "classification_text", "");
+    check_excluded(&config, "classification_format", "");
+    set_text(&config, "classification_test", "test.data");
+    check_excluded(&config, header, "");
+    set_text(&config, "classification_format", "jsonl");
+    check_excluded(&config, header, "classification_format");
+    check_excluded(&config, quoting, "classification_format");
+    set_text(&config, "classification_test", "");
+    set_text(&config, "classification_format", "csv");
+    check_excluded(&config, header, "");
+    set_text(&config, "classification_format", "auto");
+    set_text(&config, "classification_dataset", "rte");
+    check_excluded(&config, header, "classification_dataset");
+}
+
 static void refuse(const struct task_config *config, const char *words)
 {
     struct task *task = NULL;
@@ -319,6 +346,7 @@ int main(void)
     test_cut();
     test_synthetic();
     test_settings();
+    test_records_excluded();
     test_refused();
     test_hash();
     return check_report();

@@ -223,6 +223,8 @@ static void test_refused(void)
     refuse(good, "label,text\nyes,a\n", false, 0, "dev.csv, line 2, |the label is \"yes\", wanted");
     refuse(good, "label,text\n,a\n", false, 0, "dev.csv, line 2, |the label is \"\", wanted");
     refuse(good, NULL, false, 0, "has no validation text: wanted dev.csv, or a fresh split");
+    refuse("label,text\n1,a\n\n,b\n10,c\n", good, false, 0,
+           "train.csv, line 4, column 1 (label): the label is \"\", wanted the name of a class");
     refuse("label,text\n1,a\n1,b\n", good, false, 0, "train.csv: all 2 labels are \"1\", wanted two classes");
     refuse("label,text\n1.5,a\nhigh,b\n", good, true, 0,
            "train.csv, line 3, column 1 (label): |\"high\", wanted a number");

@@ -7,6 +7,8 @@
 #include "task/text.h"
 #include "task/text/language.h"
 
+#include <sys/stat.h>
+
 enum { TIME = 16, DOCUMENTS = 40 };
 
 /* ---- texts ---- */
@@ -447,6 +449,48 @@ static void test_excluded(void)
     check_about("%s", "");
 }
 
+/* Records have no boundaries, plain text has no fields. The name of a folder, or of nothing, does not say
+ * which there are. */
+static void test_excluded_by_format(void)
+{
+    static const struct {
+        const char *train, *validation, *test;
+        bool boundary, field; /* whether the key does nothing */
+    } rows[] = {
+        {"plain.txt", "", "", false, true},
+        {"plain.txt,letters", "plain.txt", "letters", false, true},
+        {"records.jsonl", "", "", true, false},
+        {"records.jsonl,more.NDJSON.gz", "records.jsonl", "more.NDJSON.gz", true, false},
+        {"records.jsonl,plain.txt", "", "", false, false},
+        {"plain.txt", "records.jsonl", "", false, false},
+        {"records.jsonl", "records.jsonl", "plain.txt", false, false},
+        {"folder", "plain.txt", "", false, false},
+        {"records.jsonl", "folder.jsonl", "", false, false},
+        {"plain.txt", "absent.txt", "", false, false},
+        {"records.jsonl,", "", "", false, false},
+    };
+    write_text("plain.txt", "a");
+    write_text("letters", "a");
+    write_text("records.jsonl", "{}");
+    write_text("more.NDJSON.gz", "");
+    mkdir(scratch_path("folder"), 0777);
+    mkdir(scratch_path("folder.jsonl"), 0777);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct task_config config = corpus_config("documents", "bytes");
+        const char *wanted = NULL;
+        set_text(&config, "language_train", rows[i].train);
+        set_text(&config, "language_validation", rows[i].validation);
+        set_text(&config, "language_test", rows[i].test);
+        check_about("%s; %s; %s", rows[i].train, rows[i].validation, rows[i].test);
+        const char *boundary = task_excluding_key(&config, "language_boundary", &wanted);
+        CHECK_TEXT(boundary ? boundary : "", rows[i].boundary ? "language_train" : "");
+        const char *field = task_excluding_key(&config, "language_field", &wanted);
+        CHECK_TEXT(field ? field : "", rows[i].field ? "language_train" : "");
+        CHECK(task_excluding_key(&config, "language_cache", &wanted) == NULL);
+    }
+    check_about("%s", "");
+}
+
 static void check_refused(const char *windows, const char *key, const char *value, rotary_status wanted,
                           const char *words)
 {
@@ -493,6 +537,7 @@ int main(void)
     test_records();
     test_synthetic();
     test_excluded();
+    test_excluded_by_format();
     test_refused();
     return check_report();
 }

@@ -382,6 +382,23 @@ static void test_excluded(void)
     check_about("%s", "");
 }
 
+/* Files that are all there, of which none has records, or each has. */
+static void test_excluded_by_format(void)
+{
+    struct task_config config = corpus_config();
+    const char *wanted = NULL;
+    CHECK(task_excluding_key(&config, "masked_boundary", &wanted) == NULL);
+    CHECK_TEXT(task_excluding_key(&config, "masked_field", &wanted), "masked_train");
+    CHECK_TEXT(wanted, "a file of records (.jsonl)");
+    scratch_write_text("records.jsonl", "{}");
+    set_text(&config, "masked_train", "records.jsonl");
+    CHECK(task_excluding_key(&config, "masked_field", &wanted) == NULL);
+    set_text(&config, "masked_validation", "");
+    CHECK(task_excluding_key(&config, "masked_field", &wanted) == NULL);
+    CHECK_TEXT(task_excluding_key(&config, "masked_boundary", &wanted), "masked_train");
+    CHECK_TEXT(wanted, "a file of plain text");
+}
+
 static void check_refused(const char *key, const char *value, rotary_status wanted, const char *words)
 {
     struct task_config config = corpus_config();
@@ -419,6 +436,7 @@ int main(void)
     test_vocabulary_file();
     test_synthetic();
     test_excluded();
+    test_excluded_by_format();
     test_refused();
     return check_report();
 }

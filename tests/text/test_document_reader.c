@@ -66,6 +66,17 @@ static void reference(const char *text, enum document_boundary boundary, struct 
         append(joined, "|", 1);
 }
 
+/* Records, each with a zero byte behind it. Spaces are text, and a record without any text is no document. */
+static void reference_records(const char *text, int64_t count, struct joined *joined)
+{
+    joined->text[joined->count = 0] = '\0';
+    for (int64_t begin = 0, length; begin < count; begin += length + 1) {
+        length = (int64_t)strlen(text + begin);
+        append(joined, text + begin, length);
+        append(joined, "|", length > 0);
+    }
+}
+
 /* ---- sections ---- */
 
 /* Adds the documents of a section, as who tokenises does; `open`: the last one may go on. */
@@ -85,10 +96,9 @@ static void add_section(struct joined *joined, const struct text_section *sectio
     }
 }
 
-static void read_in_sections(const char *text, int64_t size, enum document_boundary boundary,
+static void read_in_sections(const char *text, int64_t count, int64_t size, enum document_boundary boundary,
                              struct joined *joined)
 {
-    const int64_t count = (int64_t)strlen(text);
     bool open = false, continues = false, next = false;
     joined->text[joined->count = 0] = '\0';
     for (int64_t begin = 0, end; begin < count; begin = end, continues = next) {
@@ -96,7 +106,8 @@ static void read_in_sections(const char *text, int64_t size, enum document_bound
         if (!CHECK(end <= count && end > begin && (end == count || end - begin >= size)) ||
             !CHECK(end - begin <= 2 * size))
             return;
-        CHECK_INT(utf8_valid_bytes(text + begin, end - begin), end - begin);
+        if (boundary != DOCUMENT_RECORD) /* its zero bytes are no text */
+            CHECK_INT(utf8_valid_bytes(text + begin, end - begin), end - begin);
         const struct text_section section = {text + begin, end - begin, continues, boundary};
         add_section(joined, &section, &open);
     }
@@ -110,7 +121,7 @@ static void check_text_documents(const char *text, enum document_boundary bounda
     check_about("\"%s\" by %s", text, document_boundary_names[boundary]);
     reference(text, boundary, &joined);
     CHECK_TEXT(joined.text, wanted);
-    read_in_sections(text, MAX_TEXT, boundary, &joined);
+    read_in_sections(text, (int64_t)strlen(text), MAX_TEXT, boundary, &joined);
     CHECK_TEXT(joined.text, wanted);
     check_about("%s", "");
 }
@@ -123,6 +134,8 @@ static void test_documents(void)
     check_text_documents(" \n\n", DOCUMENT_BLANK_LINE, "");
     check_text_documents("a\nb\n\n c\r\n", DOCUMENT_LINE, "a|b| c|");
     check_text_documents("\n", DOCUMENT_LINE, "");
+    check_text_documents("a\n\f\nb\n\v \t\r\n c\n", DOCUMENT_BLANK_LINE, "a|b| c|");
+    check_text_documents("a\n\f\n\r\r\nb\n", DOCUMENT_LINE, "a|b|");
     check_text_documents("a\n\nb\r\n", DOCUMENT_FILE, "a\n\nb\r\n|");
     struct text_section empty = {"", 0, false, DOCUMENT_FILE};
     struct document_reader reader = {.section = &empty};
@@ -167,9 +180,45 @@ static void test_sections(void)
             check_about("seed %d, sections of %d, by %s", (int)seed, (int)size,
                         document_boundary_names[boundary]);
             reference(text, (enum document_boundary)boundary, &whole);
-            read_in_sections(text, size, (enum document_boundary)boundary, &sections);
+            read_in_sections(text, (int64_t)strlen(text), size, (enum document_boundary)boundary, &sections);
             CHECK_TEXT(sections.text, whole.text);
         }
+    }
+    check_about("%s", "");
+}
+
+/* In sections of some size, and in one. */
+static void check_records(const char *text, int64_t count, int64_t size)
+{
+    static struct joined whole, sections;
+    reference_records(text, count, &whole);
+    read_in_sections(text, count, size, DOCUMENT_RECORD, &sections);
+    CHECK_TEXT(sections.text, whole.text);
+    read_in_sections(text, count, MAX_TEXT, DOCUMENT_RECORD, &sections);
+    CHECK_TEXT(sections.text, whole.text);
+}
+
+/* A record of spaces is a document, however many they are, as is what has lines and blank lines. */
+static void test_records(void)
+{
+    static const char spaces[] = "a\0\0 \0                                                        b\0"
+                                 "                                                        \0\n\n\0";
+    char text[MAX_TEXT];
+    for (int64_t size = 8; size < 48; size++) {
+        check_about("spaces in sections of %d", (int)size);
+        check_records(spaces, sizeof spaces - 1, size);
+    }
+    for (uint64_t seed = 0; seed < 1000; seed++) {
+        const int64_t size = 8 + (int64_t)(seed / 3 % 40);
+        make_text(text, seed, size);
+        const int64_t count = (int64_t)strlen(text) + 1; /* the last record ends with the text */
+        for (int64_t i = 0; i < count; i++)
+            if (text[i] == '\t' || text[i] == '\r')
+                text[i] = '\0';
+            else if (text[i] == '\n' && text[i + 1] == '\n')
+                text[i] = text[i + 1] = '\0';
+        check_about("records of seed %d, sections of %d", (int)seed, (int)size);
+        check_records(text, count, size);
     }
     check_about("%s", "");
 }
@@ -178,5 +227,6 @@ int main(void)
 {
     test_documents();
     test_sections();
+    test_records();
     return check_report();
 }

@@ -296,14 +296,14 @@ static void write_records(void)
     for (int i = 0; i < RECORDS; i++) {
         int64_t count;
         char *text = record_text(i, &count);
-        json_t *object = json_pack("{s:i, s:s, s:s%}", "id", i, "text", i % 2 ? "other" : "", "content", text,
-                                   (size_t)count);
+        json_t *object = json_pack("{s:i, s:s, s:s%}", "id", i, "text", i % 2 ? "other" : "another",
+                                   "content", text, (size_t)count);
         json_dumpf(object, file, i % 3 == 0 ? JSON_ENSURE_ASCII : 0);
         fputs(i % 5 == 0 ? "\r\n" : i % 7 == 0 ? "\n\n" : "\n", file);
         json_decref(object);
         free(text);
     }
-    fputs("{\"content\": \" \", \"text\": \"\"}\n", file); /* no document */
+    fputs("{\"content\": \" \", \"text\": \"last\"}\n", file);
     fclose(file);
 }
 
@@ -322,7 +322,8 @@ static void check_records(const char *name)
     rotary_error error;
     struct token_documents *documents = opened(scratch_path(name), DOCUMENT_BLANK_LINE, "content", &error);
     check_about("%s: %s", name, error.message);
-    if (CHECK(documents) && CHECK_INT(token_documents_count(documents), RECORDS))
+    if (CHECK(documents) && CHECK_INT(token_documents_count(documents), RECORDS + 1)) {
+        CHECK(is_span(token_documents_at(documents, RECORDS), " ", 1));
         for (int i = 0; i < RECORDS; i++) {
             int64_t count;
             char *text = record_text(i, &count);
@@ -331,6 +332,7 @@ static void check_records(const char *name)
             CHECK(is_span(token_documents_at(documents, i), text, count));
             free(text);
         }
+    }
     token_documents_close(documents);
     check_about("%s", "");
 }
@@ -351,8 +353,8 @@ static void test_records(void)
         struct token_documents *documents = NULL;
         request.field = i % 2 ? "content" : NULL;
         CHECK_INT(token_documents_open(&documents, &request, NULL), ROTARY_OK);
-        if (documents)
-            CHECK_INT(token_documents_count(documents), i % 2 ? RECORDS : RECORDS / 2);
+        if (documents && CHECK_INT(token_documents_count(documents), RECORDS + 1))
+            CHECK_INT(is_span(token_documents_at(documents, 1), "other", 5), i % 2 == 0);
         token_documents_close(documents);
     }
 }
@@ -399,7 +401,10 @@ static void test_records_refused(void)
         {"{\"text\": \"a\xff\"}\n", "bad.jsonl, line 1: |byte 0xff"},
         {"{\"text\": \"a\\u0000\"}\n", "bad.jsonl, line 1: |"},
         {"a\n", "bad.jsonl, line 1: |"},
-        {"\n\n{\"text\": \"\"}\n", "bad.jsonl has no document"},
+        {"\n\n{\"text\": \"\"}\n", "bad.jsonl, line 3: the text \"text\" is empty, wanted"},
+        {"{\"text\": \"a\"}\n{\"text\": \"\"}\n{\"text\": \"b\"}\n",
+         "bad.jsonl, line 2: the text \"text\" is empty"},
+        {"\n \n", "bad.jsonl has no document"},
         {"", "bad.jsonl has no document"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -409,10 +414,20 @@ static void test_records_refused(void)
     /* The record that a tokenizer cannot encode is named by its line. */
     struct tokenizer *all = bytes;
     const char text[] =
-        "{\"text\": \"a\"}\n\n{\"text\": \"\"}\n{\"text\": \"a\\na\"}\n{\"text\": \"a\\nb\"}\n";
+        "{\"text\": \"a\"}\n\n{\"text\": \"\\n\"}\n{\"text\": \"a\\na\"}\n{\"text\": \"a\\nb\"}\n";
     CHECK_INT(characters_create(&bytes, "a\n", NULL), ROTARY_OK);
     scratch_write(scratch_path("bad.jsonl"), text, sizeof text - 1);
     check_refused("bad.jsonl", ROTARY_BAD_FILE, "bad.jsonl, document of line 5: ");
+    tokenizer_destroy(bytes);
+    /* So is the one of which it makes no token, wherever that stands. */
+    static const char *const blank[] = {"{\"text\": \"a\"}\n\n{\"text\": \" \\t\"}\n{\"text\": \"a\"}\n",
+                                        "{\"text\": \"a\"}\n{\"text\": \"a\"}\n{\"text\": \"\\n \"}"};
+    CHECK_INT(words_create(&bytes, "a", 1, 1, NULL), ROTARY_OK);
+    for (int i = 0; i < 2; i++) {
+        scratch_write(scratch_path("bad.jsonl"), blank[i], strlen(blank[i]));
+        check_refused("bad.jsonl", ROTARY_BAD_FILE,
+                      "bad.jsonl, line 3: the document that begins here has no token");
+    }
     tokenizer_destroy(bytes);
     bytes = all;
 }

@@ -122,6 +122,27 @@ static const char *excluding_text(const struct classification_options *options, 
     return "classification_split";
 }
 
+/* The setting that says that the files are records of JSON: their format, or where that follows from the
+ * endings of all their names, the first of these. NULL: some are none, or nothing says what they are. */
+static const char *setting_of_records(const struct classification_options *options)
+{
+    if (options->format != TABLE_AUTO)
+        return options->format == TABLE_JSONL ? "classification_format" : NULL;
+    for (int split = 0; split < TASK_SPLITS; split++)
+        if (options->splits[split][0] && table_format_of(options->splits[split]) != TABLE_JSONL)
+            return NULL;
+    return options->splits[TASK_TRAINING][0] ? "classification_train" : NULL;
+}
+
+/* Records have neither a header nor quotes around fields. */
+static const char *excluding_format(const struct classification_options *options, const char *key,
+                                    const char **wanted)
+{
+    static const char *const of_fields[] = {"classification_quoting", "classification_header", NULL};
+    *wanted = "a table of tsv or csv";
+    return is_one_of(key, of_fields) ? setting_of_records(options) : NULL;
+}
+
 static const char *excluding_tokenizer(const struct classification_options *options, const char *key,
                                        const char **wanted)
 {
@@ -141,8 +162,11 @@ static const char *excluding_tokenizer(const struct classification_options *opti
 
 static const char *excluding_key(const struct task_config *config, const char *key, const char **wanted)
 {
-    const char *other = excluding_text(classification_options(config), key, wanted);
-    return other ? other : excluding_tokenizer(classification_options(config), key, wanted);
+    const struct classification_options *options = classification_options(config);
+    const char *other = excluding_text(options, key, wanted);
+    if (!other)
+        other = excluding_format(options, key, wanted);
+    return other ? other : excluding_tokenizer(options, key, wanted);
 }
 
 /* ---- creation ---- */

@@ -79,16 +79,19 @@ static rotary_status find_classes(struct labelled_corpus *corpus, rotary_error *
     int64_t classes = 0;
     if (!labels)
         return rotary_fail_memory(error, "for labelled texts");
+    corpus->names = labels;
     corpus->integers = true;
     for (int64_t row = 0; row < training->rows; row++) {
         labels[row] = table_at(training, row, COLUMN_LABEL);
+        if (labels[row].count == 0) /* a label that was forgotten would be a class */
+            return table_refuse(training, row, COLUMN_LABEL, error,
+                                "the label is \"\", wanted the name of a class");
         corpus->integers = corpus->integers && is_integer(&labels[row]);
     }
     qsort(labels, (size_t)training->rows, sizeof *labels, order_of(corpus));
     for (int64_t row = 0; row < training->rows; row++)
         if (row == 0 || compare_texts(&labels[row], &labels[classes - 1]) != 0)
             labels[classes++] = labels[row];
-    corpus->names = labels;
     rotary_status status = check_classes(corpus, classes, error);
     corpus->classes = status == ROTARY_OK ? (int)classes : 0;
     return status;

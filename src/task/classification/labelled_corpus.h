@@ -50,11 +50,11 @@ struct labelled_corpus {
 
 /* Reads the files that the format names. A validation file is wanted, unless the split is fresh; a test file
  * is read if it is there. A label of another file that the training file has not, or that is no number of a
- * regression, is ROTARY_BAD_FILE, and so is a training file whose labels are all the same, or are more than
- * LABELLED_MAX_CLASSES, or with choices are not as many as these: sorted, each stands for a choice. Without a
- * label the first choice is right. The choices are then put into an order that follows from the texts alone,
- * and is the same whichever of them is right, and classes are named "1", "2", ... The struct must not be
- * moved afterwards. */
+ * regression, is ROTARY_BAD_FILE, and so are an empty label, and a training file whose labels are all the
+ * same, or are more than LABELLED_MAX_CLASSES, or with choices are not as many as these: sorted, each stands
+ * for a choice. Without a label the first choice is right. The choices are then put into an order that
+ * follows from the texts alone, and is the same whichever of them is right, and classes are named "1", "2",
+ * ... The struct must not be moved afterwards. */
 ROTARY_CHECKED rotary_status labelled_corpus_read(struct labelled_corpus *corpus,
                                                   const struct labelled_request *request,
                                                   rotary_error *error);

@@ -45,7 +45,8 @@ static const struct language_options *options_of(const struct task_config *confi
 static const char *excluding_key(const struct task_config *config, const char *key, const char **wanted)
 {
     const struct language_options *options = options_of(config);
-    const char *other = text_corpus_excluding(&options->corpus, "language_data", key, wanted);
+    const char *other =
+        text_corpus_excluding(&options->corpus, "language_data", "language_train", key, wanted);
     return other ? other : text_vocabulary_excluding(&options->vocabulary, "language_tokenizer", key, wanted);
 }
 

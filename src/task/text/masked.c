@@ -62,7 +62,7 @@ static const char *excluding_words(const struct masked_options *options, const c
 static const char *excluding_key(const struct task_config *config, const char *key, const char **wanted)
 {
     const struct masked_options *options = options_of(config);
-    const char *other = text_corpus_excluding(&options->corpus, "masked_data", key, wanted);
+    const char *other = text_corpus_excluding(&options->corpus, "masked_data", "masked_train", key, wanted);
     if (!other)
         other = text_vocabulary_excluding(&options->vocabulary, "masked_tokenizer", key, wanted);
     return other ? other : excluding_words(options, key, wanted);

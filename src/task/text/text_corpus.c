@@ -8,10 +8,12 @@
 #include "task/corpus_folder.h"
 #include "task/task_type.h"
 #include "task/text/synthetic_sentences.h"
+#include "text/corpus/text_feed.h"
 #include "text/corpus/text_files.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { HASH_BLOCK = 1 << 18 };
 /* A synthetic document has so many. */
@@ -26,17 +28,55 @@ static const char *behind_task(const char *data, const char *key)
     return strncmp(data, key, length) == 0 ? key + length : "";
 }
 
+/* The formats that the files of all splits have by their names, a bit 1 << enum text_format for each. 0: names
+ * do not say it, as one of them is that of a folder, which may have files of any format, or of nothing. */
+static unsigned named_formats(const struct text_corpus_options *options)
+{
+    unsigned formats = 0;
+    for (int split = 0; split < TASK_SPLITS; split++) {
+        if (!text_corpus_has_files(options, (enum task_split)split))
+            continue;
+        const char *rest = options->splits[split];
+        for (struct comma_item item; comma_list_next(&rest, &item);) {
+            char path[FILE_PATH_BYTES], copy[SETTING_TEXT_BYTES];
+            struct stat about;
+            enum compression compression;
+            comma_item_copy(&item, copy, sizeof copy);
+            if (file_path(path, options->data, copy, NULL) != ROTARY_OK || stat(path, &about) != 0 ||
+                S_ISDIR(about.st_mode))
+                return 0;
+            formats |= 1U << text_format_of(path, &compression);
+        }
+    }
+    return formats;
+}
+
+/* Whether the format of the files makes a key do nothing: records end where they end, and only they have
+ * fields. `rest` is the key without the task's name. */
+static bool excluded_by_format(const struct text_corpus_options *options, const char *rest,
+                               const char **wanted)
+{
+    const bool boundary = strcmp(rest, "_boundary") == 0;
+    if (!boundary && strcmp(rest, "_field") != 0)
+        return false;
+    const unsigned formats = named_formats(options), records = 1U << TEXT_JSONL;
+    *wanted = boundary ? "a file of plain text" : "a file of records (.jsonl)";
+    return formats != 0 && (boundary ? formats == records : (formats & records) == 0);
+}
+
 const char *text_corpus_excluding(const struct text_corpus_options *options, const char *data,
-                                  const char *key, const char **wanted)
+                                  const char *train, const char *key, const char **wanted)
 {
     static const char *const of_files[] = {"_train", "_validation", "_test", "_boundary",
                                            "_cache", "_field",      NULL},
                              *const of_synthetic[] = {"_documents", "_held_out", NULL};
     const bool synthetic = options->data[0] == '\0';
-    if (!is_one_of(behind_task(data, key), synthetic ? of_files : of_synthetic))
-        return NULL;
-    *wanted = synthetic ? "a folder of texts" : "no folder of texts";
-    return data;
+    const char *rest = behind_task(data, key);
+    if (is_one_of(rest, synthetic ? of_files : of_synthetic)) {
+        *wanted = synthetic ? "a folder of texts" : "no folder of texts";
+        return data;
+    }
+    return excluded_by_format(options, rest, wanted) ? train : NULL;
 }
 
 rotary_status text_corpus_check(struct text_corpus corpus, rotary_error *error)

@@ -64,10 +64,11 @@ struct text_corpus {
     const struct text_corpus_options *options;
 };
 
-/* Answers as excluding_key of a task type, for keys of files and of the synthetic text in their place. `data`
- * is the name of the setting text_corpus_options.data. */
+/* Answers as excluding_key of a task type, for keys of files and of the synthetic text in their place, and
+ * for those of plain text and of records, where by their names all files are of the other kind. `data` and
+ * `train` are the names of the settings text_corpus_options.data and splits[TASK_TRAINING]. */
 const char *text_corpus_excluding(const struct text_corpus_options *options, const char *data,
-                                  const char *key, const char **wanted);
+                                  const char *train, const char *key, const char **wanted);
 /* Checks that settings agree. */
 ROTARY_CHECKED rotary_status text_corpus_check(struct text_corpus corpus, rotary_error *error);
 
