@@ -31,12 +31,9 @@ ROTARY_CHECKED rotary_status pattern_find(struct pattern_search *search, const c
 enum { PATTERN_LIBRARY_BYTES = 24 };
 const char *pattern_library(char text[PATTERN_LIBRARY_BYTES]);
 
-/* What stands before the name of a script in PCRE2's \p{...}: from 10.40 on a name alone is Script_Extensions. */
-extern const char *const pattern_script_prefix;
-
-/* What PCRE2 is given for an expression of Oniguruma: a text that the caller frees. Errors are those of
- * pattern_create. */
-ROTARY_CHECKED rotary_status pattern_translate(const char *expression, char **translated,
+/* What PCRE2 is given for an expression of Oniguruma: a text that the caller frees. `script` stands before the name of a
+ * script in \p{...}. Errors are those of pattern_create. */
+ROTARY_CHECKED rotary_status pattern_translate(const char *expression, const char *script, char **translated,
                                                rotary_error *error);
 
 #endif

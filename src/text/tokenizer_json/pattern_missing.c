@@ -7,8 +7,6 @@
 
 #include <stddef.h>
 
-const char *const pattern_script_prefix = "";
-
 rotary_status pattern_create(struct pattern **pattern, const char *expression, rotary_error *error)
 {
     (void)pattern;

@@ -14,10 +14,11 @@
  * byte, since "\s*\n" goes back over all spaces of a text that has no line feed. */
 enum { MAX_HEAP_KIB = 64 << 10, MIN_STEPS = 1 << 20, STEPS_PER_BYTE = 16, MAX_EXPRESSION_BYTES = 1 << 14 };
 
+/* From 10.40 on the name of a script alone is Script_Extensions, and there is this prefix for Script. */
 #if PCRE2_MAJOR > 10 || PCRE2_MINOR >= 40
-const char *const pattern_script_prefix = "sc:";
+static const char script_prefix[] = "sc:";
 #else
-const char *const pattern_script_prefix = "";
+static const char script_prefix[] = "";
 #endif
 
 struct pattern {
@@ -70,7 +71,7 @@ rotary_status pattern_create(struct pattern **pattern, const char *expression, r
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "a regular expression has %zu bytes, wanted at most %d", strlen(expression),
                            (int)MAX_EXPRESSION_BYTES);
-    rotary_status status = pattern_translate(expression, &translated, error);
+    rotary_status status = pattern_translate(expression, script_prefix, &translated, error);
     if (status != ROTARY_OK)
         return status;
     struct pattern *made = calloc(1, sizeof *made);

@@ -13,7 +13,7 @@
 #include <string.h>
 
 struct translation {
-    const char *expression, *at;
+    const char *expression, *at, *script;
     struct text_buffer to;
     bool in_class;
 };
@@ -138,7 +138,7 @@ static rotary_status translate_property(struct translation *translation, int64_t
         script = script && !same_name(name, length, properties[i]);
     rotary_status status = copy(translation, before, error);
     if (status == ROTARY_OK && script)
-        status = put(translation, pattern_script_prefix, 0, error);
+        status = put(translation, translation->script, 0, error);
     return status == ROTARY_OK ? copy(translation, length + 1, error) : status;
 }
 
@@ -246,9 +246,10 @@ static rotary_status translate_inside(struct translation *translation, rotary_er
     return copy(translation, 1, error);
 }
 
-rotary_status pattern_translate(const char *expression, char **translated, rotary_error *error)
+rotary_status pattern_translate(const char *expression, const char *script, char **translated,
+                                rotary_error *error)
 {
-    struct translation translation = {.expression = expression, .at = expression};
+    struct translation translation = {.expression = expression, .at = expression, .script = script};
     rotary_status status = ROTARY_OK;
     while (*translation.at && status == ROTARY_OK) {
         if (*translation.at == '\\')
