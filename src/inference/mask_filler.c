@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "base/integer.h"
+#include "model/generation/token_choice.h"
 #include "text/tokenizer/mask_text.h"
 
 #include <math.h>
@@ -110,8 +111,11 @@ rotary_status mask_filler_run(struct mask_filler *filler, const struct text_line
     const struct batch batch = {.input = {.batch = 1, .time = list.count, .tokens = filler->tokens}};
     status = transformer_row_logits(filler->model->transformer, &batch, filler->rows, filler->masks,
                                     filler->logits, error);
-    for (int64_t i = 0; i < filler->masks && status == ROTARY_OK; i++)
-        choose(filler->logits + i * vocabulary, vocabulary, tokens, filler->guesses + i * filler->top,
-               filler->top);
+    for (int64_t i = 0; i < filler->masks && status == ROTARY_OK; i++) {
+        const float *logits = filler->logits + i * vocabulary;
+        status = token_check_logits(logits, vocabulary, error);
+        if (status == ROTARY_OK)
+            choose(logits, vocabulary, tokens, filler->guesses + i * filler->top, filler->top);
+    }
     return status;
 }

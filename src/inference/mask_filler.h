@@ -31,7 +31,7 @@ struct mask_filler {
 ROTARY_CHECKED rotary_status mask_filler_create(struct mask_filler *filler, const struct loaded_model *model,
                                                 const char *folder, int64_t top, rotary_error *error);
 /* Finds the guesses for a line. ROTARY_INVALID_ARGUMENT if it has no mask, or more tokens than the model has
- * positions for. */
+ * positions for, or if the model's logits are not numbers. */
 ROTARY_CHECKED rotary_status mask_filler_run(struct mask_filler *filler, const struct text_line *line,
                                              rotary_error *error);
 void mask_filler_free(struct mask_filler *filler); /* one that is all zero too */

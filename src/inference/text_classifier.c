@@ -2,6 +2,7 @@
 #include "inference/text_classifier.h"
 
 #include "base/fail.h"
+#include "model/generation/token_choice.h"
 #include "task/classification/classification.h"
 
 #include <math.h>
@@ -132,6 +133,8 @@ rotary_status text_classifier_run(struct text_classifier *classifier, const stru
         return status;
     for (int64_t i = 0; i < tokens.count && status == ROTARY_OK; i++)
         status = run_sequence(classifier, &tokens, i, classifier->logits + i, error);
+    if (status == ROTARY_OK)
+        status = token_check_logits(classifier->logits, classifier->outputs, error);
     if (status == ROTARY_OK && !classifier->labels.regression)
         rank(classifier);
     classification_tokens_free(&tokens);

@@ -25,7 +25,8 @@ struct text_classifier {
 ROTARY_CHECKED rotary_status text_classifier_create(struct text_classifier *classifier,
                                                     const struct loaded_model *model, const char *folder,
                                                     rotary_error *error);
-/* Classifies a text, or texts with tabs between them: a pair, or a text and its choices. */
+/* Classifies a text, or texts with tabs between them: a pair, or a text and its choices.
+ * ROTARY_INVALID_ARGUMENT if it is another number of texts, or if the model's logits are not numbers. */
 ROTARY_CHECKED rotary_status text_classifier_run(struct text_classifier *classifier,
                                                  const struct text_line *line, rotary_error *error);
 void text_classifier_free(struct text_classifier *classifier); /* one that is all zero too */

@@ -75,8 +75,10 @@ static rotary_status read_numbers(const char *path, struct scored *scored, rotar
     scored->tokens = calloc(scored->bytes / 2 + 1, sizeof *scored->tokens);
     if (!scored->tokens)
         return rotary_fail_memory(error, "for the tokens of a text");
-    for (const char *at = scored->text; *at;) {
-        if (isspace((unsigned char)*at) || strchr("[],", *at)) {
+    /* The file ends by its length, as a zero byte within it is to be refused and not to end it. */
+    const char *const stop = scored->text + scored->bytes;
+    for (const char *at = scored->text; at < stop;) {
+        if (isspace((unsigned char)*at) || memchr("[],", *at, 3)) {
             at++;
             continue;
         }
@@ -128,14 +130,20 @@ static rotary_status read_tokens(const struct text_score_call *call, struct scor
 
 /* ---- scores ---- */
 
+static rotary_status check_window(const struct text_score_call *call, const struct scored *scored,
+                                  rotary_error *error)
+{
+    if (!call->logits || scored->count <= call->context)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "--logits of %lld tokens in a context of %lld: wanted tokens that fit in a window",
+                       (long long)scored->count, (long long)call->context);
+}
+
 static rotary_status write_logits(const struct text_score_call *call, const struct scored *scored,
                                   rotary_error *error)
 {
     const int64_t vocabulary = call->model->config.model.vocab_size;
-    if (scored->count > call->context)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "--logits of %lld tokens in a context of %lld: wanted tokens that fit in a window",
-                           (long long)scored->count, (long long)call->context);
     float *logits = calloc((size_t)(scored->count * vocabulary), sizeof *logits);
     if (!logits)
         return rotary_fail_memory(error, "for the tokens of a text");
@@ -168,24 +176,40 @@ static rotary_status check_kind(const struct text_score_call *call, rotary_error
                        call->folder);
 }
 
-static rotary_status score_text(const struct text_score_call *call, struct scored *scored,
-                                struct text_score *score, rotary_error *error)
+static rotary_status evaluate(const struct text_score_call *call, const struct scored *scored,
+                              struct text_score *score, rotary_error *error)
 {
-    rotary_status status = read_tokens(call, scored, error);
-    score->tokens = scored->count;
-    score->bytes = (int64_t)scored->bytes;
-    if (status == ROTARY_OK && call->logits)
-        status = write_logits(call, scored, error);
-    if (status != ROTARY_OK || !score->scored)
-        return status;
     const struct text_evaluation_call evaluation = {.transformer = call->model->transformer,
                                                     .tokens = scored->tokens,
                                                     .count = scored->count,
                                                     .context = call->context,
                                                     .stride = call->stride};
     rotary_error inner = {0};
-    return fail_file(path_of(call), text_evaluation_run(&evaluation, &score->evaluation, &inner), &inner,
-                     error);
+    rotary_status status = text_evaluation_run(&evaluation, &score->evaluation, &inner);
+    if (status != ROTARY_OK)
+        return fail_file(path_of(call), status, &inner, error);
+    const double nats = score->evaluation.nats;
+    if (isfinite(nats))
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "%.300s: the model's loss is not a number: it is %s on %.300s, wanted a finite one",
+                       call->folder, isnan(nats) ? "NaN" : "infinite", path_of(call));
+}
+
+/* The logits are written last, so that there is no file where the text has no score. */
+static rotary_status score_text(const struct text_score_call *call, struct scored *scored,
+                                struct text_score *score, rotary_error *error)
+{
+    rotary_status status = read_tokens(call, scored, error);
+    score->tokens = scored->count;
+    score->bytes = (int64_t)scored->bytes;
+    if (status == ROTARY_OK)
+        status = check_window(call, scored, error);
+    if (status == ROTARY_OK && score->scored)
+        status = evaluate(call, scored, score, error);
+    if (status == ROTARY_OK && call->logits)
+        status = write_logits(call, scored, error);
+    return status;
 }
 
 rotary_status text_score_run(const struct text_score_call *call, struct text_score *score,

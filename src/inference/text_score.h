@@ -27,6 +27,8 @@ struct text_score {
  * stride of half the context. */
 ROTARY_CHECKED rotary_status text_score_windows(const char *folder, int64_t *context, int64_t *stride,
                                                 rotary_error *error);
+/* ROTARY_BAD_FILE if the file has no text or no numbers of tokens, ROTARY_INVALID_ARGUMENT if they do not fit the
+ * call, or if the model's loss is not a number. */
 ROTARY_CHECKED rotary_status text_score_run(const struct text_score_call *call, struct text_score *score,
                                             rotary_error *error);
 

@@ -273,9 +273,38 @@ def changed(name, dtype, factor):
     return change
 
 
+def is_not_numbers(rotary, mistral, scratch):
+    """A model whose logits are not numbers, all of them or that of one token: nothing is generated or scored, and no file written."""
+    tokens, out, prompts = (os.path.join(scratch, name) for name in ("tokens.txt", "none.npy", "prompts.txt"))
+    write_text(tokens, "[1, 2, 3]")
+    write_text(prompts, "abc\nbcd\n")
+    row = read(os.path.join(mistral, "config.json"))["hidden_size"]
+    sampled = [[], ["--temperature", "1"], *(["--temperature", "1", name, value] for name, value in
+                                             {"--top-k": "3", "--top-p": "0.5", "--min-p": "0.1"}.items())]
+    for name, place in ("model.norm.weight", 0), ("lm_head.weight", 5 * row):
+        copy = Copy(mistral, scratch).tensors(encoders.with_nan(name, place))
+        write_text(copy.file("tokenizer.json"), json.dumps(tokenizer(19)))
+        for options in [["--prompt", "abc", *more] for more in sampled] + [["--prompt", "abc", "--json"], ["--prompts", prompts]]:
+            status, text, err = run(rotary, "generate", copy.path, "--max-new-tokens", "8", *options)
+            if "PCRE2" in err:
+                break
+            if status != 1 or text not in ("", "abc") or err != "rotary: prompt 0: the model's logits are not numbers\n":
+                complain(f"generate {options} with a NaN in {name}: {status} {text} {err}")
+        os.remove(copy.file("tokenizer.json"))
+        for options in "", " --json", " --logits " + out:
+            refuse(rotary, copy, f"{copy.path}: the model's loss is not a number: it is NaN on {tokens}",
+                   f"evaluate --tokens {tokens}{options}")
+        if os.path.exists(out):
+            complain("evaluate writes logits and fails")
+
+
 def refuses(rotary, mistral, neox, scratch):
     write_text(os.path.join(scratch, "tokens.txt"), "[1, 2, 3]")
     command = "evaluate --tokens " + os.path.join(scratch, "tokens.txt")
+    unnamed = Copy(mistral, scratch)
+    unnamed.path += "\udcff"  # a byte that is no UTF-8
+    os.rename(os.path.join(scratch, "copy"), unnamed.path)
+    refuse(rotary, unnamed, "as JSON: a name that is not UTF-8, or a number that is not finite", command + " --json")
     for words, changes in {
         "\"quantization_config\": weights are quantised (awq)": {"quantization_config": {"quant_method": "awq"}},
         "names MistralForTokenClassification, wanted MistralForCausalLM": {"architectures": ["MistralForTokenClassification"]},
@@ -299,7 +328,8 @@ def refuses(rotary, mistral, neox, scratch):
     copy = Copy(neox, scratch)
     refuse(rotary, copy, "has no vocabulary", "fill")
     refuse(rotary, copy, "neither tokenizer.json nor tokenizer.model", "generate --prompt a")
-    for words, text in {"byte 5 begins no number": "[1, x]", "wanted at least 2": "[1]", "token 1 is 9999": "1 9999"}.items():
+    for words, text in {"byte 5 begins no number": "[1, x]", "wanted at least 2": "[1]", "token 1 is 9999": "1 9999",
+                        "byte 6 begins no number": "1 2 3\0 9 9 9 9", "byte 1 begins no number": "\0001 2 3"}.items():
         write_text(os.path.join(scratch, "tokens.txt"), text)
         refuse(rotary, copy, words, command)
 
@@ -317,6 +347,7 @@ def main():
         sees_all(rotary, paths["qwen3-sees-all"], scratch)
         generates(rotary, paths["mistral"], scratch)
         ends(rotary, paths["mistral"], scratch)
+        is_not_numbers(rotary, paths["mistral"], scratch)
         refuses(rotary, paths["mistral"], paths["gpt-neox"], scratch)
     if not folders:
         complain("there are no decoders")

@@ -209,6 +209,15 @@ class Copy:
         return self
 
 
+def with_nan(name, place=0):
+    """One number of a tensor is NaN."""
+    def change(tensors):
+        dtype, shape, data = tensors[name]
+        number = {"F16": b"\x00\x7e", "BF16": b"\xc0\x7f"}[dtype]
+        return tensors | {name: (dtype, shape, data[:2 * place] + number + data[2 * place + 2:])}
+    return change
+
+
 def renamed(old, new):
     return lambda tensors: {name.replace(old, new): value for name, value in tensors.items()}
 
@@ -368,6 +377,10 @@ def refuses(rotary, bert, roformer, scratch):
     for words, change in {f"no tensor {query}": without(query), "self.key.weight has shape [32, 8], wanted [16, 16]": misshapen,
                           "is I16": of_type, "crossattention.self.query.bias is no part": lambda tensors: tensors | extra}.items():
         refuse(rotary, Copy(roformer, scratch).tensors(change), words)
+    # One logit that is no number, among others that are: nothing is probable by them.
+    for command, folder, name in ("fill", roformer, "cls.predictions.bias"), ("classify", bert, "classifier.bias"):
+        copy = Copy(folder, scratch).tensors(with_nan(name, 1))
+        refuse(rotary, copy, "line 1: the model's logits are not numbers", command)
     refuse_files(rotary, roformer, scratch)
     refuse_shards(rotary, roformer, scratch)
 

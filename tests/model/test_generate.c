@@ -2,11 +2,12 @@
  *
  * Generation: the same tokens with and without a cache, and one prompt at a time, from prompts of different
  * lengths, in chunks or token by token; stop tokens; sampling; nothing is computed for padding and finished
- * sequences; refusals.
+ * sequences; a model whose logits are not numbers; refusals.
  */
 #include "backend/reference_backend.h"
 #include "model/model_keys.h"
 #include "support/check.h"
+#include "support/parameter_copy.h"
 
 #include "backend/profile.h"
 #include "base/random.h"
@@ -14,6 +15,7 @@
 #include "layer/sublayer.h"
 #include "model/generation/generation.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -394,6 +396,51 @@ static void test_stop_in_prompt(struct transformer *large, struct transformer *s
     }
 }
 
+/* One logit of a row that is NaN: nothing is generated, however tokens are chosen, unless the caller asks for
+ * it. It is not the first, which would be taken for the largest. */
+static void test_not_numbers(const struct backend *backend)
+{
+    enum { NEW = 3, BROKEN = VOCABULARY - 1 };
+    struct transformer *transformer = create(backend, POSITION_ROPE, 2, 2);
+    struct parameters *parameters = transformer_parameters(transformer);
+    float *values = parameter_copy(parameters, PARAMETER_VALUES);
+    const int bias = parameters_find(parameters, "output.bias");
+    if (!CHECK(bias >= 0))
+        exit(1);
+    CHECK_INT(parameter_elements(&parameters->rows[bias]), VOCABULARY);
+    values[parameters->rows[bias].offset + BROKEN] = (float)NAN;
+    parameter_give(parameters, PARAMETER_VALUES, values);
+    const int32_t texts[2][3] = {{1, 2, 3}, {4}}, *prompts[2] = {texts[0], texts[1]};
+    const int64_t lengths[2] = {3, 1};
+    int32_t out[2][NEW], *outputs[2] = {out[0], out[1]};
+    int64_t generated[2];
+    const struct generate_call call = {.count = 2,
+                                       .prompts = prompts,
+                                       .lengths = lengths,
+                                       .outputs = outputs,
+                                       .generated = generated,
+                                       .first = 5};
+    static const struct sampler_config samplers[] = {{0},
+                                                     {.temperature = 1},
+                                                     {.temperature = 1, .top_k = 3},
+                                                     {.temperature = 1, .top_p = 0.5},
+                                                     {.repetition_penalty = 2}};
+    for (int i = 0; i < 2 * (int)(sizeof samplers / sizeof *samplers); i++) {
+        rotary_error error = {0};
+        struct generate_config config = {
+            .max_new_tokens = NEW, .stop = -1, .sampler = samplers[i / 2], .without_cache = i % 2};
+        check_about("not numbers, sampler %d, %s cache", i / 2, i % 2 ? "without" : "with");
+        CHECK_INT(generation_run(transformer, &config, &call, &error), ROTARY_INVALID_ARGUMENT);
+        CHECK_TEXT(error.message, "prompt 5: the model's logits are not numbers");
+        CHECK_INT(generated[0] + generated[1], 0);
+        config.unchecked = true;
+        CHECK_INT(generation_run(transformer, &config, &call, NULL), ROTARY_OK);
+        CHECK_INT(generated[0] + generated[1], 2 * NEW);
+    }
+    check_about("%s", "");
+    transformer_destroy(transformer);
+}
+
 static void test_encoding(const struct backend *backend, enum position position)
 {
     check_about("%s, %s", backend->operations->name,
@@ -445,6 +492,7 @@ int main(void)
     for (int position = 0; position <= POSITION_CUSTOM; position++)
         test_encoding(&backend, (enum position)position);
     test_independent_samples(&backend);
+    test_not_numbers(&backend);
     backend_destroy(&backend);
     CHECK_INT(reference_backend_create(&backend, ROTARY_F32, &error), ROTARY_OK);
     test_encoding(&backend, POSITION_ROPER);

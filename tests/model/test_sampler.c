@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sampler: scores equal those of transformers' logits processors; draws follow the scores; refusals.
+ * The sampler: scores equal those of transformers' logits processors; draws follow the scores; logits that are
+ * not numbers; refusals.
  */
 #include "sampler_goldens.h"
 #include "support/check.h"
 
 #include "base/random.h"
+#include "model/generation/token_choice.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { GOLDENS = sizeof golden_scores / sizeof *golden_scores };
@@ -146,6 +149,32 @@ static void test_large(void)
     CHECK_INT(wrong, 0);
 }
 
+/* One logit is enough that a row has no softmax, wherever it is; one that leaves a token out is a number. */
+static void test_not_numbers(void)
+{
+    enum { COUNT = 37 };
+    static const float wrong[] = {(float)NAN, INFINITY};
+    float logits[COUNT];
+    for (int place = 0; place < COUNT; place++) {
+        for (int i = 0; i < COUNT; i++)
+            logits[i] = (float)(i % 5) - 2.0f;
+        logits[place] = -INFINITY;
+        check_about("place %d", place);
+        CHECK_INT(token_check_logits(logits, COUNT, NULL), ROTARY_OK);
+        for (int i = 0; i < 2; i++) {
+            rotary_error error = {0};
+            logits[place] = wrong[i];
+            CHECK_INT(token_check_logits(logits, COUNT, &error), ROTARY_INVALID_ARGUMENT);
+            CHECK_TEXT(error.message, "the model's logits are not numbers");
+        }
+    }
+    for (int i = 0; i < COUNT; i++)
+        logits[i] = -INFINITY;
+    check_about("none is left");
+    CHECK_INT(token_check_logits(logits, COUNT, NULL), ROTARY_INVALID_ARGUMENT);
+    check_about("%s", "");
+}
+
 static void test_refusals(void)
 {
     static const struct {
@@ -185,6 +214,7 @@ int main(void)
     test_top_p_of_top_k();
     test_draws();
     test_large();
+    test_not_numbers();
     test_refusals();
     return check_report();
 }

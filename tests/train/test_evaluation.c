@@ -184,6 +184,7 @@ static void test_problems(void)
     CHECK_INT((int64_t)stub.received.seed, SEED);
     CHECK_NEAR(stub.received.sampler.temperature, 0.5, 0);
     CHECK(!stub.received.without_cache);
+    CHECK(stub.received.unchecked); /* the loss of a model that diverged is to be seen */
 
     CHECK_INT(evaluation.sample_count, 5);
     for (int i = 0; i < 5; i++) {

@@ -437,17 +437,14 @@ static const char *train_ten_steps(const char *name, struct run_config *config, 
     return folder;
 }
 
-/* A weight that is NaN: the run diverges, and its last checkpoint stays. */
-static void test_diverged(void)
+/* Makes weights of the last checkpoint NaN; returns the name of their tensor. */
+static const char *spoil(const char *folder, const struct run_config *config, const struct backend *backend)
 {
-    struct run_config config;
-    struct backend backend;
-    const char *folder = train_ten_steps("diverged", &config, &backend);
     struct transformer *transformer;
     const struct transformer_limits limits = {.batch = 2, .time = 48, .training = true};
-    CHECK(transformer_create(&transformer, &backend, &config.model, limits, 1, NULL) == ROTARY_OK);
+    CHECK(transformer_create(&transformer, backend, &config->model, limits, 1, NULL) == ROTARY_OK);
     struct checkpoint checkpoint;
-    CHECK(checkpoint_open(&checkpoint, folder, &config, NULL) == ROTARY_OK);
+    CHECK(checkpoint_open(&checkpoint, folder, config, NULL) == ROTARY_OK);
     CHECK(checkpoint_load(&checkpoint, transformer_parameters(transformer), NULL) == ROTARY_OK);
     struct checkpoint_state state = checkpoint.state;
     checkpoint_close(&checkpoint);
@@ -456,14 +453,26 @@ static void test_diverged(void)
     for (int64_t i = 0; i < parameter_elements(parameters->rows); i++)
         values[parameters->rows[0].offset + i] = NAN;
     parameter_give(parameters, PARAMETER_VALUES, values);
-    CHECK(checkpoint_write(folder, &config, transformer_parameters(transformer), &state, NULL) == ROTARY_OK);
+    CHECK(checkpoint_write(folder, config, transformer_parameters(transformer), &state, NULL) == ROTARY_OK);
+    static char name[128];
+    snprintf(name, sizeof name, "%s", parameters->rows[0].name);
+    transformer_destroy(transformer);
+    return name;
+}
+
+/* A weight that is NaN: the run diverges, and its last checkpoint stays. */
+static void test_diverged(void)
+{
+    struct run_config config;
+    struct backend backend;
+    const char *folder = train_ten_steps("diverged", &config, &backend);
+    const char *name = spoil(folder, &config, &backend);
     char words[512];
     snprintf(
         words, sizeof words,
         "is nan at step 11: training diverged; the checkpoint of step 10 in %s is kept; %s has values that "
         "are not finite",
-        folder, parameters->rows[0].name);
-    transformer_destroy(transformer);
+        folder, name);
     backend_destroy(&backend);
     size_t count;
     char *model = read_file(folder, "model.safetensors", &count);
@@ -485,6 +494,31 @@ static void test_diverged(void)
     CHECK(count == after_count && memcmp(metrics, same, count) == 0);
     free(metrics);
     free(same);
+}
+
+/* A run that is killed before its last evaluation evaluates when it resumes. A model whose answers are none is
+ * no failure of the evaluation then: it has diverged, which metrics.jsonl records. */
+static void test_diverged_evaluation(void)
+{
+    static const char wanted[] = "{\"step\":10,\"diverged\":\"validation loss\",";
+    struct run_config config;
+    struct backend backend;
+    const char *folder = train_ten_steps("diverged-evaluation", &config, &backend);
+    spoil(folder, &config, &backend);
+    backend_destroy(&backend);
+    size_t count;
+    char *metrics = read_file(folder, "metrics.jsonl", &count);
+    char *last = strstr(metrics, "{\"step\":10,\"evaluation\":");
+    if (CHECK(last != NULL))
+        write_file(folder, "metrics.jsonl", metrics, (size_t)(last - metrics));
+    free(metrics);
+    const struct train_result result =
+        call_train(&config, folder, true, ROTARY_INVALID_ARGUMENT,
+                   "nan at step 10: training diverged; the checkpoint of step 10 in ");
+    CHECK_INT(result.diverged, 10);
+    metrics = read_file(folder, "metrics.jsonl", &count);
+    CHECK(strstr(metrics, wanted) != NULL);
+    free(metrics);
 }
 
 /* Lines up to a checkpoint are written before it, so a file without them is damaged. Later lines, complete or
@@ -581,6 +615,7 @@ int main(void)
     test_fewer_steps();
     test_randomized_positions();
     test_diverged();
+    test_diverged_evaluation();
     test_damaged_metrics();
     test_load();
     return check_report();

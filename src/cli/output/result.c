@@ -21,7 +21,7 @@ static rotary_status print_json(json_t *object, size_t flags, rotary_error *erro
     json_decref(object);
     if (!text)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY,
-                           "the result as JSON: no memory, or a name that is not UTF-8");
+                           "the result as JSON: a name that is not UTF-8, or a number that is not finite");
     fputs(text, stdout);
     free(text);
     return ROTARY_OK;

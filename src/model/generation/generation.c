@@ -13,6 +13,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "base/random.h"
+#include "model/generation/token_choice.h"
 #include "model/transformer_parts.h"
 
 #include <stdlib.h>
@@ -64,14 +65,33 @@ static bool is_finished(const struct group *group, const struct sequence *sequen
            (generated > 0 && sequence->tokens[sequence->length - 1] == group->config->stop);
 }
 
+/* Of logits that are not numbers token 0 would be taken, again and again, which looks like an answer. */
+static rotary_status check_logits(const struct group *group, const struct sequence *sequence,
+                                  const float *logits, rotary_error *error)
+{
+    rotary_error inner = {0};
+    rotary_status status = group->config->unchecked
+                               ? ROTARY_OK
+                               : token_check_logits(logits, group->transformer->config.vocab_size, &inner);
+    if (status == ROTARY_OK)
+        return ROTARY_OK;
+    return rotary_fail(error, status, "prompt %lld: %s", (long long)(group->call->first + sequence->prompt),
+                       inner.message);
+}
+
 /* Appends the next token to a sequence, and to the call's output. The logits become scores. */
-static void append(const struct group *group, struct sequence *sequence, float *logits)
+static rotary_status append(const struct group *group, struct sequence *sequence, float *logits,
+                            rotary_error *error)
 {
     const struct generate_call *call = group->call;
+    rotary_status status = check_logits(group, sequence, logits, error);
+    if (status != ROTARY_OK)
+        return status;
     int32_t token = next_token(group, sequence, logits);
     sequence->tokens[sequence->length++] = token;
     call->outputs[sequence->prompt][call->generated[sequence->prompt]++] = token;
     sequence->ended = call->listener && call->listener(call->context, sequence->prompt, token);
+    return ROTARY_OK;
 }
 
 /* Removes sequence `index`, which is finished. */
@@ -149,7 +169,8 @@ static rotary_status advance(struct group *group, rotary_error *error)
     for (int64_t i = 0; status == ROTARY_OK && i < group->unfinished; i++) {
         struct sequence *sequence = &group->sequences[i];
         if (sequence->decoded == sequence->length)
-            append(group, sequence, group->logits + i * group->transformer->config.vocab_size);
+            status =
+                append(group, sequence, group->logits + i * group->transformer->config.vocab_size, error);
     }
     return status;
 }
@@ -168,7 +189,8 @@ static rotary_status advance_without_cache(struct group *group, rotary_error *er
     rotary_status status = transformer_logits(group->transformer, &batch, group->logits, error);
     for (int64_t i = 0; status == ROTARY_OK && i < group->unfinished; i++) {
         struct sequence *sequence = &group->sequences[i];
-        append(group, sequence, group->logits + (i * time + sequence->length - 1) * vocabulary);
+        status =
+            append(group, sequence, group->logits + (i * time + sequence->length - 1) * vocabulary, error);
     }
     return status;
 }

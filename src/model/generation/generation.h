@@ -19,6 +19,9 @@ struct generate_config {
      * make room: half of what the cache holds but for these leaves it (context shift). */
     int64_t context, keep;
     bool without_cache; /* recompute all positions for every token: slow, for tests */
+    /* Take a token from logits that are not numbers too. For an evaluation, whose loss says afterwards that the
+     * model diverged, so that training records it as such. */
+    bool unchecked;
 };
 
 /* Gets each new token of prompt `prompt` of the call as soon as it is there. Those of one prompt come in
@@ -42,7 +45,8 @@ struct generate_call {
 };
 
 /* Generates from every prompt of the call. The random number of a token is a function of seed, prompt and
- * position alone. ROTARY_INVALID_ARGUMENT if the configuration or a prompt does not fit the model. */
+ * position alone. ROTARY_INVALID_ARGUMENT if the configuration or a prompt does not fit the model, or if the
+ * model's logits are not numbers (token_check_logits), which are no choice of a token. */
 ROTARY_CHECKED rotary_status generation_run(struct transformer *transformer,
                                             const struct generate_config *config,
                                             const struct generate_call *call, rotary_error *error);

@@ -1,7 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/generation/token_choice.h"
 
+#include "base/fail.h"
+
 #include <math.h>
+
+rotary_status token_check_logits(const float *logits, int64_t count, rotary_error *error)
+{
+    int wrong = 0, finite = 0; /* without a branch, so that a large vocabulary takes little time */
+    for (int64_t i = 0; i < count; i++) {
+        wrong |= !(logits[i] < INFINITY);
+        finite |= logits[i] > -INFINITY;
+    }
+    if (!wrong && finite)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the model's logits are not numbers");
+}
 
 int32_t token_argmax(const float *logits, int64_t count)
 {
