@@ -6,6 +6,7 @@ import ctypes
 import typing
 
 import numpy
+import numpy.typing
 
 from . import _abi
 
@@ -90,6 +91,17 @@ def tensor(name: str, array: Array, writable: bool = False) -> Tensor:
     return lift(name, array.ctypes.data, array.dtype.name, array.shape, strides)
 
 
+def check_overlap(name: str, target: Tensor) -> None:
+    """Refuses strides with which the vectors of an output may overlap, as rotary_rope_apply does."""
+    extent = target.shape[-1]
+    axes = [(abs(stride), size) for stride, size in zip(target.strides[:-1], target.shape) if size > 1]
+    for stride, size in sorted(axes):
+        if stride < extent:
+            raise _abi.InvalidArgumentError(f"{name} has the strides {target.strides} for {list(target.shape)}, so "
+                                            "vectors overlap; wanted each at least the extent of smaller ones")
+        extent += stride * (size - 1)
+
+
 def separate(name: str, out: Array, inputs: typing.Iterable[Array], in_place: bool = False) -> None:
     """Refuses an output that shares elements with an input, which the library cannot see. in_place: it may be one."""
     for x in inputs:
@@ -104,20 +116,31 @@ def separate(name: str, out: Array, inputs: typing.Iterable[Array], in_place: bo
                              + (", or the input itself" if in_place else ""))
 
 
+def native(array: Array, dtype: numpy.typing.DTypeLike) -> Array:
+    """An array that the library can read, contiguous, aligned and in this machine's byte order: itself, or a copy."""
+    return numpy.require(array, dtype, ["C", "A"])
+
+
 def numbers(name: str, values: typing.Any, shape: tuple[int, ...]) -> Array:
-    """A contiguous array of float32 and this shape: `values` itself if it is one. Lists are converted."""
+    """A native array of float32 and this shape: `values` itself if it is one. Lists are converted."""
     array = numpy.asarray(values)
     if array.dtype.kind not in "iuf" or array.shape != shape:
         raise ValueError(f"{name} is {array.dtype.name} {list(array.shape)}, wanted numbers {list(shape)}")
-    return numpy.ascontiguousarray(array, "float32")
+    with numpy.errstate(over="ignore"):  # refused below, in one line
+        result = native(array, "float32")
+    lost = array[numpy.isfinite(array) & ~numpy.isfinite(result)]
+    if lost.size > 0:
+        raise ValueError(f"{name} has the number {lost[0]}, wanted ones that float32 holds, up to "
+                         f"{numpy.finfo(numpy.float32).max}")
+    return result
 
 
 def vector(name: str, values: typing.Any, dtype: str, shape: tuple[int, ...]) -> Array:
-    """A contiguous array of this type and shape: `values` itself if it is one. Whole numbers are converted."""
+    """A native array of this type and shape: `values` itself if it is one. Whole numbers are converted."""
     array = numpy.asarray(values)
     if array.dtype.kind not in "iu" or array.shape != shape:
         raise ValueError(f"{name} is {array.dtype.name} {list(array.shape)}, wanted whole numbers {list(shape)}")
-    result = numpy.ascontiguousarray(array, dtype)
+    result = native(array, dtype)
     if not numpy.array_equal(result, array):
         raise ValueError(f"{name} has numbers that {dtype} cannot hold")
     return result

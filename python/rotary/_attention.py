@@ -179,6 +179,10 @@ class Attention:
         config.dtype, config.isa = _abi.code(_abi.DTYPES, "dtype", self.dtype), _abi.code(_abi.ISAS, "isa", self.isa)
         if self.scale == 0:  # the library's default
             raise ValueError("scale is 0, wanted a number above 0, or None for 1 / sqrt(head_dim)")
+        for name, value, instead in (("scale", self.scale, "None for 1 / sqrt(head_dim)"),
+                                     ("softcap", self.softcap, "0 for none")):
+            if value and ctypes.c_float(value).value == 0:  # which would be taken for the default
+                raise ValueError(f"{name} is {value}, which is 0 in float32, wanted a greater number, or {instead}")
         config.scale = 0 if self.scale is None else self.scale
         config.causal, config.softcap = self.causal, self.softcap
         config.window = _abi.whole("window", self.window)
@@ -261,18 +265,13 @@ class Attention:
 
         That of layout.sinks is added to sinks_gradient, contiguous float32 [heads].
         """
-        if sinks_gradient is not None and (sinks_gradient.dtype.name != "float32" or not
-                                           sinks_gradient.flags.c_contiguous or sinks_gradient.shape != (self.heads,)):
-            raise ValueError(f"sinks_gradient is {sinks_gradient.dtype.name} {list(sinks_gradient.shape)}, wanted "
-                             f"contiguous float32 {[self.heads]}")
+        if sinks_gradient is not None:
+            _check_float32("sinks_gradient", sinks_gradient, (self.heads,), writable=True)
         given = self._given(inputs)
         gradients = [numpy.empty(x.shape, x.dtype) for x in given]
         tensors = [_arrays.tensor(name, x) for name, x in zip(_INPUTS, given)]
         batch, queries, heads, _ = tensors[0].shape
-        sums = outputs[1]
-        if sums.dtype.name != "float32" or not sums.flags.c_contiguous or sums.shape != (batch, heads, queries):
-            raise ValueError(f"the log-sum-exp is {sums.dtype.name} {list(sums.shape)}, wanted what forward returned, "
-                             f"contiguous float32 {[batch, heads, queries]}")
+        _check_float32("the log-sum-exp", outputs[1], (batch, heads, queries), "what forward returned, ")
         self.run_backward(tensors, (_arrays.tensor("output", outputs[0]), outputs[1].ctypes.data),
                           _arrays.tensor("output_gradient", output_gradient),
                           [_arrays.tensor("gradient", x, writable=True) for x in gradients], layout,
@@ -331,6 +330,14 @@ class Attention:
         owner: Array = numpy.empty(size + 64, numpy.uint8)
         call.workspace = (owner.ctypes.data + 63) // 64 * 64
         return owner
+
+
+def _check_float32(name: str, array: Array, shape: tuple[int, ...], wanted: str = "", writable: bool = False) -> None:
+    """Refuses an array that is not contiguous float32 of this shape, of which the library sees the pointer alone."""
+    _arrays.memory(name, array, writable)
+    if array.dtype.name != "float32" or not array.flags.c_contiguous or array.shape != shape:
+        raise ValueError(f"{name} is {array.dtype.name} {list(array.shape)}, wanted {wanted}contiguous float32 "
+                         f"{list(shape)}")
 
 
 def _destroy(handle: ctypes.c_void_p, *_rotations: Rope | None) -> None:

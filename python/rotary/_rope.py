@@ -22,6 +22,39 @@ _ENUMERATIONS = {"pairing": _abi.PAIRINGS, "isa": _abi.ISAS, "scaling": _abi.SCA
                  "axes": _abi.AXES, "table_dtype": _abi.DTYPES}
 _LISTS = ("short_factors", "long_factors", "pair_factors", "inverse_frequencies")
 
+# Settings that nothing reads beside some values of others: which they are, whether they are read, and what is wrong
+# where they are not. Not here: lengths, which say what there is whatever the scaling, and attention_factor, which
+# multiplies under every one.
+_Settings = typing.Mapping[str, typing.Any]
+_READ_WHERE: tuple[tuple[tuple[str, ...], typing.Callable[[_Settings], bool], str], ...] = (
+    (("factor",), lambda given: given["scaling"] not in (None, "none"),
+     "with scaling none, wanted a scaling that it is the factor of"),
+    (("beta_fast", "beta_slow", "mscale", "mscale_all_dim", "truncate"), lambda given: given["scaling"] == "yarn",
+     "with scaling {scaling}, wanted scaling yarn"),
+    (("low_frequency_factor", "high_frequency_factor"), lambda given: given["scaling"] == "llama3",
+     "with scaling {scaling}, wanted scaling llama3"),
+    (("short_factors", "long_factors", "short_attention_factor", "long_attention_factor"),
+     lambda given: given["scaling"] == "longrope", "with scaling {scaling}, wanted scaling longrope"),
+    (("rotary_fraction",), lambda given: given["scaling"] == "proportional",
+     "with scaling {scaling}, wanted scaling proportional, or the channels that rotate as rotary_dim"),
+    (("sections",), lambda given: given["axes"] not in (None, "one"),
+     "with axes one, wanted axes sections, interleaved or separate"),
+    (("xpos_origin",), lambda given: bool(given["xpos_scale"]), "without an xpos_scale, wanted both or none"),
+    # In ggml each angle is the one before times a power of the base, whatever the frequencies.
+    (("base",), lambda given: (given["inverse_frequencies"] is None
+                               or bool(given["compat"] == "ggml" and given["angles_f32"])),
+     "beside inverse_frequencies, wanted one of the two"),
+)
+
+
+def _find_unread(given: _Settings) -> typing.Iterator[tuple[str, str]]:
+    """The settings that are given and that nothing reads, and what is wrong with each."""
+    for names, is_read, wrong in _READ_WHERE:
+        for name in names:
+            if given[name] is not None and not is_read(given):
+                value = f"a list of {len(given[name])}" if isinstance(given[name], (tuple, list)) else given[name]
+                yield name, f"{name} is {value} {wrong.format_map(given)}"
+
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Rope:
@@ -29,7 +62,8 @@ class Rope:
 
     What is not given has the library's default: all channels in half-split pairs, base 10000, no scaling. With a
     rotary_dim of 0 nothing rotates, which only Python has: in the library 0 is the default. Immutable, hashable and
-    picklable; any number of threads may use one. Raises InvalidArgumentError for what cannot be.
+    picklable; any number of threads may use one. Raises InvalidArgumentError for what cannot be, and ValueError for
+    what nothing would read, such as a factor without a scaling.
     """
     head_dim: int
     rotary_dim: int | None = None
@@ -72,13 +106,13 @@ class Rope:
             values = getattr(self, name)
             if values is not None:
                 object.__setattr__(self, name, tuple(values))
-        if self.rotary_fraction is not None and self.scaling != "proportional":
-            raise ValueError(f"rotary_fraction is {self.rotary_fraction} with scaling {self.scaling}, wanted scaling "
-                             "proportional, or the channels that rotate as rotary_dim")
         config = self._config()
-        if self.rotary_dim == 0:
-            self._check_empty()
-        object.__setattr__(self, "_handle", None if self.rotary_dim == 0 else self._create(config))
+        for _, wrong in _find_unread(vars(self)):
+            raise ValueError(wrong)
+        is_empty = self.rotary_dim == 0
+        plan = self._create(self._checker(config) if is_empty else config)
+        object.__setattr__(self, "_plan", plan)
+        object.__setattr__(self, "_handle", None if is_empty else plan)
         given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)
                  if getattr(self, field.name) != field.default}
         # The configuration as text: what a custom operator of PyTorch gets, and pickle.
@@ -112,19 +146,22 @@ class Rope:
         weakref.finalize(self, _abi.library.rotary_rope_destroy, handle)
         return handle
 
-    def _check_empty(self) -> None:
-        """Checks a rotation of no channels, for which the library has no plan. What would change angles, magnitudes or
-        the softmax has nothing to change."""
+    def _checker(self, config: _abi.RopeConfig) -> _abi.RopeConfig:
+        """The configuration with two channels, since the library has no plan that rotates none: this one makes the
+        checks of a call. What would change angles, magnitudes or the softmax has nothing to change."""
         if self.head_dim < 1:
             raise _abi.InvalidArgumentError(f"head_dim is {self.head_dim}; wanted at least 1")
         if not 0 <= (self.rotary_start or 0) <= self.head_dim:
             raise _abi.InvalidArgumentError(f"rotary_start is {self.rotary_start}; wanted 0 ... {self.head_dim}")
-        if self.base is not None and not 0 < self.base < float("inf"):
-            raise _abi.InvalidArgumentError(f"base is {self.base}; wanted a finite number above 0")
         for name in ("scaling", "axes", "attention_factor", "xpos_scale"):
             if getattr(self, name) not in (None, 0, "none", "one"):
                 raise _abi.InvalidArgumentError(f"{name} is {getattr(self, name)} with a rotary_dim of 0, by which "
                                                 "nothing rotates: leave it out")
+        config.head_dim, config.rotary_dim, config.rotary_start = max(self.head_dim, 2), 2, 0
+        config.table_positions = min(config.table_positions, 0)  # the table would not be read
+        for name in _LISTS:  # they have no number
+            setattr(config, name, None)
+        return config
 
     def _list(self, name: str, values: tuple[float, ...]) -> typing.Any:
         """A list with one number for each pair; the library cannot see how long it is."""
@@ -144,6 +181,7 @@ class Rope:
 
     if typing.TYPE_CHECKING:
         _handle: ctypes.c_void_p | None = dataclasses.field(init=False)  # None: nothing rotates
+        _plan: ctypes.c_void_p = dataclasses.field(init=False)  # the same, or what checks calls
         key: str = dataclasses.field(init=False)
 
     @staticmethod
@@ -155,12 +193,16 @@ class Rope:
     def from_config(config: typing.Mapping[str, typing.Any] | str | os.PathLike[str], layer_type: str | None = None,
                     **settings: typing.Any) -> Rope:
         """The rotation that a config.json of Hugging Face describes: its path or its content. `layer_type` names one
-        of the objects where rope_parameters has several. `settings` are arguments of Rope, which override.
+        of the objects where rope_parameters has several. `settings` are arguments of Rope, which override. What the
+        file says and nothing reads beside them is left out.
 
         ValueError for a rotation that this reader does not know; `rotary frequencies --config` knows more.
         """
         compat = settings.get("compat") or "none"
-        return Rope(**{**_huggingface.read(config, layer_type, compat), **settings})
+        of_file = _huggingface.read(config, layer_type, compat)
+        defaults = {field.name: field.default for field in dataclasses.fields(Rope)}
+        unread = {name for name, _ in _find_unread({**defaults, **of_file, **settings})}
+        return Rope(**{**{name: value for name, value in of_file.items() if name not in unread}, **settings})
 
     # ---- properties ----
 
@@ -239,6 +281,8 @@ class Rope:
         call = _abi.RopeApplyCall(batch=batch, time=time, positions=places,
                                   direction=_abi.code(_abi.DIRECTIONS, "direction", direction))
         if self._handle is None:
+            _abi.call("rotary_rope_apply", self._plan, ctypes.byref(call))  # without a tensor it only checks
+            _arrays.check_overlap("out", target)
             _arrays.copy(source, target)
             return
         setattr(call, role, _abi.RopeTensor(heads=heads, input=source.rope_view(), output=target.rope_view()))
@@ -256,7 +300,7 @@ class Rope:
         if array.shape not in wanted:
             shapes = " or ".join(str(list(shape)) for shape in wanted)
             raise ValueError(f"positions are {list(array.shape)}, wanted {shapes}")
-        array = numpy.ascontiguousarray(array)
+        array = _arrays.native(array, array.dtype.newbyteorder("="))
         places.array, places.array_type = array.ctypes.data, _abi.POSITION_TYPES[array.dtype.name]
         has_axes, has_batch = axes > 1 and array.ndim > 1, array.ndim == (3 if axes > 1 else 2)
         places.array_batch_stride = time if has_batch else 0

@@ -155,6 +155,12 @@ static rotary_status find_agreed(const struct rope_reader *reader, const char *c
     return ROTARY_OK;
 }
 
+/* The value among the parameters where these are an object of their own; NULL: there is none. */
+static const json_t *find_inner(const struct rope_reader *reader, const char *key)
+{
+    return reader->parameters == reader->text_config ? NULL : json_field_value(reader->parameters, key);
+}
+
 /* The share of a head that rotates. *given: the file says, not the family. */
 static rotary_status read_fraction(const struct rope_reader *reader, double *fraction, bool *given)
 {
@@ -163,7 +169,7 @@ static rotary_status read_fraction(const struct rope_reader *reader, double *fra
                                 /* Nemotron's, which transformers does not read */
                                 transformers ? NULL : "rope_percent", NULL};
     const char *key = keys[0];
-    const json_t *value = json_field_value(reader->parameters, key);
+    const json_t *value = find_inner(reader, key);
     rotary_status status = value ? ROTARY_OK : find_agreed(reader, keys, &key, &value);
     *fraction = reader->defaults.partial_rotary_factor > 0 ? reader->defaults.partial_rotary_factor : 1;
     *given = value != NULL;
@@ -303,7 +309,7 @@ static rotary_status read_base(const struct rope_reader *reader, double *base)
     static const char *const keys[] = {"rope_theta", "global_rope_theta", "rotary_emb_base", NULL};
     const char *key = "rope_theta";
     rotary_status status = ROTARY_OK;
-    const json_t *value = json_field_value(reader->parameters, key);
+    const json_t *value = find_inner(reader, key);
     const char *local = reader->local_layers ? rope_layers_local_base(reader, reader->layer_type) : NULL;
     if (!value && local)
         value = json_field_value(reader->text_config, key = local);

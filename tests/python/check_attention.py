@@ -4,11 +4,13 @@ import concurrent.futures
 import dataclasses
 import gc
 import pickle
+import unittest.mock
+import warnings
 
 import numpy
 
 import rotary
-from harness import Case, has, largest, main, numbers, rotated
+from harness import Case, has, largest, main, misaligned, numbers, rotated, swapped
 
 BOUND = 2e-6
 
@@ -279,6 +281,10 @@ class Memory(Case):
         self.refuses(rotary.InvalidArgumentError, "head_dim", run, query, key, value, rope=rotary.Rope(16))
         self.refuses(rotary.InvalidArgumentError, "window", run, query, key, value, window=-1, causal=True)
         self.refuses(ValueError, "scale is 0", run, query, key, value, scale=0.0)
+        for tiny in (1e-46, -1e-46):  # the library would see its default
+            self.refuses(ValueError, f"scale is {tiny}, which is 0 in float32", rotary.Attention, 4, 8, scale=tiny)
+            self.refuses(ValueError, f"softcap is {tiny}, which is 0 in float32", rotary.Attention, 4, 8, softcap=tiny)
+        self.assertEqual(rotary.Attention(4, 8, scale=1e-45, softcap=1e-45).scale, 1e-45)  # the least number above 0
         bad = [({"bias": numbers(1, 7, 6)}, "broadcasts to"),
                ({"key_starts": [0, 7]}, "wanted both"), ({"query_starts": [0, 7]}, "batch is 2"),
                ({"key_lengths": [7]}, "wanted whole numbers [2]"), ({"key_lengths": [7, 8]}, "key_lengths"),
@@ -292,8 +298,42 @@ class Memory(Case):
         for sums in (outputs[1].astype("float64"), outputs[1][:1], numpy.asfortranarray(outputs[1])):
             self.refuses(ValueError, "wanted what forward returned, contiguous float32 [2, 4, 7]", plan.backward,
                          (query, key, value), (outputs[0], sums), outputs[0])
+        for sums in (swapped(outputs[1]), misaligned(outputs[1])):
+            self.refuses(ValueError, "the log-sum-exp is misaligned or of another byte order", plan.backward,
+                         (query, key, value), (outputs[0], sums), outputs[0])
         self.refuses(ValueError, "shares memory", run, query, key, value, out=query)
         self.refuses(ValueError, "output_gradient", plan.backward, (query, key, value), outputs, query[:1])
+
+    def test_sinks_memory(self):
+        """Sinks are converted where float32 holds them, and their gradient is written where it may be."""
+        query, key, value = tensors()
+        sinks = numpy.array([0.5, 100, -100, 2], "float32")
+        plan, layout = rotary.Attention(4, 8, 2), rotary.Layout(sinks=sinks)
+        wanted = plan.forward(query, key, value, layout)
+        for other in (swapped, misaligned):
+            given = rotary.Layout(sinks=other(sinks))
+            self.assertTrue(numpy.array_equal(plan.forward(query, key, value, given)[0], wanted[0]))
+            with unittest.mock.patch.object(rotary._abi, "call") as call:
+                plan.forward(query, key, value, given)
+            self.assertEqual(call.call_args.args[2]._obj.sinks % 4, 0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for huge in ([1e300, 0, 0, 0], numpy.array([0, 0, 0, -1e39])):
+                self.refuses(ValueError, "wanted ones that float32 holds", plan.forward, query, key, value,
+                             rotary.Layout(sinks=huge))
+        read_only = numpy.ones(4, "float32")
+        read_only.flags.writeable = False
+        ones = numpy.ones(4, "float32")
+        for gradient, text in ((read_only, "read-only"), (swapped(ones), "another byte order"),
+                               (misaligned(ones), "misaligned"), (ones[:3], "contiguous float32 [4]"),
+                               (ones.astype("float64"), "contiguous float32 [4]"),
+                               (numpy.ones(8, "float32")[::2], "contiguous float32 [4]")):
+            before = gradient.copy()
+            self.refuses(ValueError, text, plan.backward, (query, key, value), wanted, query, layout,
+                         sinks_gradient=gradient)
+            self.assertTrue(numpy.array_equal(gradient, before))
+        self.refuses(TypeError, "sinks_gradient is list", plan.backward, (query, key, value), wanted, query, layout,
+                     sinks_gradient=[1.0] * 4)
 
     def test_objects(self):
         plan = rotary.Attention(4, 8, 2, rope=ROPE, value_rope=PARTIAL, causal=True)

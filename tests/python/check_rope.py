@@ -5,17 +5,26 @@ import copy
 import dataclasses
 import gc
 import pickle
+import unittest.mock
 
 import numpy
 
 import rotary
-from harness import Case, has, largest, main, numbers, rotated
+from harness import Case, has, largest, main, misaligned, numbers, rotated, swapped
 
 BOUND = 1e-6
 
 
 def formula(channels, base=10000.0):
     return base ** (-numpy.arange(0, channels, 2) / channels)
+
+
+def can_run(isa):
+    try:
+        rotary.Rope(8, isa=isa)
+    except rotary.UnsupportedError:
+        return False
+    return True
 
 
 class Numbers(Case):
@@ -75,6 +84,24 @@ class Numbers(Case):
         self.refuses(ValueError, "wanted 0, one for each pair", rotary.Rope, 8, rotary_dim=0, pair_factors=[1.0])
         self.refuses(ValueError, "head_dim", rotary.Rope, 0, rotary_dim=0)
         self.refuses(ValueError, "base", rotary.Rope, 8, rotary_dim=0, base=-1.0)
+        # What another rotation checks.
+        for settings in ({"threads": 99999}, {"rotary_start": 9}, {"table_positions": -1}):
+            self.refuses(rotary.InvalidArgumentError, next(iter(settings)), rotary.Rope, 8, rotary_dim=0, **settings)
+        missing = [isa for isa in ("neon", "avx2") if not can_run(isa)]  # of the two no machine has both
+        self.assertTrue(missing)
+        for isa in missing:
+            self.refuses(rotary.UnsupportedError, isa, rotary.Rope, 8, rotary_dim=0, isa=isa)
+        none = rotary.Rope(8, rotary_dim=0)
+        for rope in (none, rotary.Rope(8)):
+            self.refuses(rotary.InvalidArgumentError, "starts", rope.apply, x[:1], starts=[0, 9])
+            self.refuses(rotary.InvalidArgumentError, "batch is 2", rope.apply, x, starts=[0, 5])
+            self.refuses(rotary.InvalidArgumentError, "wanted a finite number", rope.apply, x,
+                         positions=numpy.float32([0, 1, numpy.nan, 3, 4]))
+            overlapping = numpy.lib.stride_tricks.as_strided(x.copy(), x.shape, (480, 0, 32, 4))
+            self.refuses(rotary.InvalidArgumentError, "vectors overlap", rope.apply, x, out=overlapping)
+        self.assertEqual(rotary.Rope(8, rotary_dim=0, pair_factors=(), table_positions=2**40).magnitude, 1.0)
+        self.assertEqual(len(rotary.Rope(8, rotary_dim=0, inverse_frequencies=()).frequencies), 0)
+        numpy.testing.assert_array_equal(none.apply(x[:1], starts=[0, 2, 5], offsets=[1, 2]), x[:1])
         # A share is a rotary_dim, unless the scaling has one.
         for fraction in (0.0, 0.25):
             self.refuses(ValueError, "or the channels that rotate as rotary_dim", rotary.Rope, 8,
@@ -105,6 +132,20 @@ class Numbers(Case):
         self.close(rope.apply(x, positions=numpy.float32([0.5, 1, 1.5, 2, 2.5])),
                    rotated(x, wanted, [0.5, 1, 1.5, 2, 2.5]), BOUND)
         self.close(rope.apply(x[:1], starts=[0, 2, 5]), rotated(x[:1], wanted, [0, 1, 0, 1, 2]), BOUND)
+        for kind in ("int64", "int32", "float32"):
+            for other in (swapped, misaligned):
+                self.assertTrue(numpy.array_equal(rope.apply(x, positions=other(at.astype(kind))),
+                                                  rope.apply(x, positions=at.astype(kind))), (kind, other))
+
+    def test_the_library_gets_native_positions(self):
+        """Some processors cannot read others."""
+        rope, x = rotary.Rope(8), numbers(3, 1, 5, 1, 8)
+        given = {"positions": numpy.arange(5), "offsets": numpy.array([1, 2]), "starts": numpy.int32([0, 2, 5])}
+        for other in (misaligned, swapped):
+            with unittest.mock.patch.object(rotary._abi, "call") as call:
+                rope.apply(x, **{name: other(entries) for name, entries in given.items()})
+            places = call.call_args.args[2]._obj.positions
+            self.assertEqual([places.array % 8, places.offsets % 8, places.starts % 4], [0, 0, 0])
 
     def test_several_axes(self):
         rope, x = rotary.Rope(8, axes="sections", sections=(1, 3)), numbers(4, 2, 3, 1, 8)
@@ -257,6 +298,41 @@ class Object(Case):
         self.assertEqual(of_numpy, rotary.Rope.from_key(of_numpy.key))
         with self.assertRaises(dataclasses.FrozenInstanceError):
             rope.base = 1.0
+
+    def test_unread_settings(self):
+        """A setting that would change nothing is refused: it was meant to change something."""
+        eight, linear = [1.5] * 8, {"scaling": "linear", "factor": 2.0}
+        cases = [  # the rotation, what nothing reads beside it, and the message
+            ({}, {"factor": 4.0, "max_positions": 8192, "original_positions": 2048}, "factor is 4.0 with scaling none"),
+            ({"scaling": None, "axes": None}, {"factor": 4.0}, "factor is 4.0 with scaling none"),
+            *[(settings, {name: value}, f"{name} is {value} with scaling {scaling}, wanted scaling yarn")
+              for settings, scaling in (({}, "none"), (linear, "linear"))
+              for name, value in (("beta_fast", 32.0), ("beta_slow", 1.0), ("mscale", 0.5), ("mscale_all_dim", 0.5),
+                                  ("truncate", True))],
+            (linear, {"low_frequency_factor": 1.0}, "low_frequency_factor is 1.0 with scaling linear, wanted scaling"),
+            ({}, {"high_frequency_factor": 4.0}, "wanted scaling llama3"),
+            ({}, {"short_factors": eight}, "short_factors is a list of 8 with scaling none, wanted scaling longrope"),
+            (linear, {"long_factors": eight}, "wanted scaling longrope"),
+            (linear, {"short_attention_factor": 1.5}, "short_attention_factor is 1.5 with scaling linear, wanted"),
+            ({}, {"long_attention_factor": 1.5}, "wanted scaling longrope"),
+            (linear, {"rotary_fraction": 0.5}, "with scaling linear, wanted scaling proportional"),
+            ({}, {"sections": (4, 4)}, "wanted axes sections, interleaved or separate"),
+            ({}, {"xpos_origin": 9.0}, "xpos_origin is 9.0 without an xpos_scale"),
+            ({"xpos_scale": 0.0}, {"xpos_origin": 9.0}, "xpos_origin is 9.0 without an xpos_scale"),
+            ({"inverse_frequencies": eight}, {"base": 500.0}, "base is 500.0 beside inverse_frequencies"),
+        ]
+        for settings, unread, text in cases:
+            rotary.Rope(16, **settings)
+            self.refuses(ValueError, text, rotary.Rope, 16, **settings, **unread)
+        listed = {name for names, *_ in rotary._rope._READ_WHERE for name in names}
+        self.assertEqual({next(iter(unread)) for _, unread, _ in cases}, listed)
+        # Lengths are what they are without a scaling, and ggml's angles have roundings of the base.
+        lengths = {"max_positions": 8192, "original_positions": 2048, "sequence_length": 5}
+        numpy.testing.assert_array_equal(rotary.Rope(16, **lengths).frequencies, rotary.Rope(16).frequencies)
+        ggml = {"inverse_frequencies": eight, "compat": "ggml", "angles_f32": True}
+        x = numbers(13, 9, 1, 16)
+        self.assertFalse(numpy.array_equal(*(rotary.Rope(16, base=base, **ggml).apply(x, offset=999)
+                                             for base in (10000.0, 777.0))))
 
     def test_threads_share_a_plan(self):
         rope, x = rotary.Rope(64, threads=1), numbers(12, 200, 4, 64)

@@ -30,6 +30,20 @@ def numbers(seed, *shape, dtype="float32"):
     return (generator.standard_normal(shape) * 2.0 ** generator.integers(-4, 3, shape)).astype(dtype)
 
 
+def swapped(x):
+    """The same numbers in the other byte order."""
+    return x.astype(x.dtype.newbyteorder())
+
+
+def misaligned(x):
+    """The same numbers at an address that is no multiple of their size."""
+    memory = numpy.zeros(x.nbytes + 1, "uint8")
+    y = memory[1:].view(x.dtype).reshape(x.shape)
+    y[...] = x
+    assert not y.flags.aligned
+    return y
+
+
 def rotated(x, frequencies, positions, pairing="half", start=0, inverse=False):
     """x [..., time, heads, channels] in double precision, rotated at positions that broadcast to [..., time]."""
     y = numpy.array(x, "float64")

@@ -59,6 +59,10 @@ static const struct {
      "\"rope_type\" is \"yarn\", wanted it among the parameters of each layer type"},
     {"{\"head_dim\": 8, \"rope_parameters\": {\"full_attention\": {}, \"rope_theta\": 99}}",
      "\"rope_theta\" is 99, wanted it among the parameters of each layer type, or --ignore rope_theta"},
+    {"{\"head_dim\": 8, \"rope_type\": \"default\", \"partial_rotary_factor\": 0.5, \"rotary_pct\": 0.25}",
+     "\"rotary_pct\" is 0.25, wanted the same as \"partial_rotary_factor\""},
+    {"{\"head_dim\": 8, \"rope_type\": \"default\", \"rope_theta\": 5, \"rotary_emb_base\": 7}",
+     "\"rotary_emb_base\" is 7, wanted the same as \"rope_theta\""},
     {"{\"model_type\": \"nemotron\", \"head_dim\": 16, \"rope_percent\": 0.25, \"partial_rotary_factor\": 1}",
      "\"rope_percent\" is 0.25, wanted the same as \"partial_rotary_factor\""},
 };
