@@ -33,6 +33,9 @@ _OTHER_PARAMETERS = {"rope_type", "type", "partial_rotary_factor", "truncate", "
                      "mrope_section", "mrope_interleaved", "pairing", "span", "angles", "tables", "xpos_scale",
                      "xpos_origin", "finetuned"}
 _PARAMETERS = {*_NUMBERS, *_LISTS, *_OTHER_PARAMETERS}
+# Parameters that have other names in the model, and are among those where there is no object of parameters.
+_OF_OBJECT = {"rope_theta", "partial_rotary_factor"}
+_BESIDE_LAYER_TYPES = {"truncate", "original_max_position_embeddings"}  # the latter is read of a layer type alone
 # Keys of the model that name a rotation and are read, or say which layers rotate, which is the caller's to know.
 _MODEL = {"rope_scaling", "rope_parameters", "rotary_dim", "rotary_pct", "rope_pct", "rope_percent", "rotary_emb_base",
           "rotary_emb_fraction", "rope_interleave", "rotary_emb_interleaved", "rope_local_base_freq",
@@ -46,6 +49,7 @@ _SCALINGS = {"default": "none", "su": "longrope", "mrope": "none", "deepseek_yar
 _TYPES = ("linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional")
 _NEEDED = {"linear": ["factor"], "ntk": ["factor"], "dynamic": ["factor"], "longrope": ["short_factor", "long_factor"],
            "llama3": ["factor", "low_freq_factor", "high_freq_factor"]}
+_MAGNITUDES = ("yarn", "longrope")  # scalings with an attention_factor
 _LENGTHS_BESIDE = ("yarn", "llama3", "longrope")  # scalings whose length beside the parameters comes first
 _OWN_LENGTH = ("huggingface", "vllm")  # whose dynamic NTK has max_position_embeddings alone
 _DEFAULTS = ("rope_theta", "partial_rotary_factor", "head_dim")  # of a family's layer type, for single keys
@@ -119,8 +123,9 @@ class _Reader:
         self.parameters = self._find_parameters(layer_type)
         self._refuse_unknown(self.parameters, _PARAMETERS)
 
-    def error(self, key: str, wanted: str) -> ValueError:
-        got = self.parameters.get(key, self.model.get(key))
+    def error(self, key: str, wanted: str, source: Json | None = None) -> ValueError:
+        """`source` has the value; if it is not given, the parameters or the model."""
+        got = self.parameters.get(key, self.model.get(key)) if source is None else source.get(key)
         return ValueError(f'{self.where}: "{key}" is {got!r}, wanted {wanted}')
 
     def _refuse_unknown(self, keys: typing.Iterable[str], known: typing.Container[str]) -> None:
@@ -137,7 +142,7 @@ class _Reader:
         given = self.model.get(name) or {}
         if not given and self.model.get("rope_type"):  # without an object of their own
             self._refuse_unknown([key for key in _OTHER_SPELLINGS if self.model.get(key) is not None], ())
-            given = {key: value for key, value in self.model.items() if key in _PARAMETERS}
+            given = {key: value for key, value in self.model.items() if key in _PARAMETERS - _OF_OBJECT}
         if not isinstance(given, typing.Mapping):
             raise self.error(name, "an object")
         family: Json = self.family.get("rope_parameters") or {}
@@ -161,11 +166,20 @@ class _Reader:
         entry, default = given[layer_type], family.get(layer_type, {}) if of_family else {}
         if not isinstance(entry, typing.Mapping) or not isinstance(default, typing.Mapping):
             raise ValueError(f"{self.where}: layers of {layer_type} have no rotation")
+        self._check_shared(entry)
         kept = ("rope_theta", "head_dim") if entry else tuple(default)  # a file's own parameters have no default share
         self.defaults = {key: default[key] for key in kept if key in default}
         if layer_type == "sliding_attention":
             self.local_base = local or self.defaults.get("rope_theta")
         return typing.cast(Json, entry or {key: value for key, value in self.defaults.items() if key not in _DEFAULTS})
+
+    def _check_shared(self, entry: Json) -> None:
+        """Refuses what stands beside the parameters of layer types and would change this entry of them if it were
+        read. transformers saves there what each of them has too, and that there is no scaling."""
+        for key, value in self.shared.items():
+            is_default = key in ("rope_type", "type") and value == "default"
+            if value is not None and entry.get(key) is None and key not in _BESIDE_LAYER_TYPES and not is_default:
+                raise self.error(key, "it among the parameters of each layer type: it stands beside them", self.shared)
 
     # ---- values ----
 
@@ -184,10 +198,26 @@ class _Reader:
             raise self.error(key, "a number")
         return value
 
+    def number_of_scaling(self, key: str) -> typing.Any:
+        """Likewise, among the parameters alone: a model may mean something else by it."""
+        return None if self.parameters.get(key) is None else self.number(key)
+
+    def agreed(self, *keys: str) -> tuple[str, typing.Any]:
+        """Likewise, with its key, where the keys are names of one thing: two values in the model are refused, since
+        programs differ in which they take. The first of them comes before all if it is among the parameters."""
+        if self.parameters.get(keys[0]) is None:
+            given = [key for key in keys if self.model.get(key) is not None]
+            for key in given[1:]:
+                value, first = self.model[key], self.model[given[0]]
+                if value != first or isinstance(value, bool) != isinstance(first, bool):
+                    raise self.error(key, f'the same as "{given[0]}"', self.model)
+        key, _ = self.find(*keys)
+        return key, self.number(key)
+
     def integer(self, *keys: str, family: bool = True) -> int | None:
         key, value = self.find(*keys, family=family)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            raise self.error(key, "a whole number from 1 on")
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**63):
+            raise self.error(key, "a whole number from 1 to 2^63 - 1")
         return value
 
     def numbers(self, key: str) -> list[float] | None:
@@ -219,26 +249,33 @@ class _Reader:
 
     def scaling(self) -> str:
         key = "rope_type" if self.parameters.get("rope_type") is not None else "type"
-        name = self.parameters.get(key) or "default"
+        name = self.parameters.get(key)
+        if name is None and self.parameters.get("factor") is not None:
+            raise ValueError(f'{self.where} has a "factor" and no "rope_type", wanted both or none')
+        name = "default" if name is None else name
         scaling = _SCALINGS.get(name, name) if isinstance(name, str) else ""
         if scaling not in ("none", *_TYPES):
             raise self.error(key, f"one of default, {', '.join(_TYPES)}")
         for needed in _NEEDED.get(scaling, []):
-            if self.find(needed, family=False)[1] is None:
-                raise ValueError(f'{self.where} has no "{needed}", which rope_type {name} needs')
+            beside = self.model if needed in _LISTS else {}
+            if self.parameters.get(needed) is None and beside.get(needed) is None:
+                raise ValueError(f'{self.where} has no "{needed}" among the parameters of the rotation, which '
+                                 f"rope_type {name} needs")
         return scaling
 
     def span(self, scaling: str, head_dim: int) -> dict[str, typing.Any]:
         """Which channels rotate: rotary_dim of them, or a share of the head."""
         # Nemotron's percent is not read by transformers, whose class has 0.5.
         percent = () if self.compat == "huggingface" else ("rope_percent",)
-        key, _ = self.find("partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction", *percent)
-        fraction = self.number(key)
+        key, fraction = self.agreed("partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction", *percent)
         if fraction is not None and not 0 < fraction <= 1:
             raise self.error(key, "a number above 0 and at most 1")
         if "rotary_dim" in self.family and self.model.get("rotary_dim", 0) is None:
             raise self.error("rotary_dim", "the channels of a head that rotate")
-        rotary_dim = self.integer("rotary_dim", family=key not in {**self.model, **self.parameters})
+        given = self.find(key, family=False)[1] is not None
+        rotary_dim = self.integer("rotary_dim", family=not given)
+        if given and rotary_dim is not None and rotary_dim != _channels(head_dim, fraction):
+            raise self.error("rotary_dim", "the channels that the share of a head beside it makes")
         if scaling == "proportional":
             return {"rotary_fraction": fraction or 1}
         if rotary_dim is None and fraction is not None and fraction < 1:
@@ -251,7 +288,16 @@ class _Reader:
     def base(self) -> typing.Any:
         if self.local_base is not None and self.parameters.get("rope_theta") is None:
             return self.local_base
-        return self.number("rope_theta", "rotary_emb_base")
+        return self.agreed("rope_theta", "rotary_emb_base")[1]
+
+    def attention_factor(self, scaling: str) -> typing.Any:
+        """transformers does not read that of a scaling without magnitudes."""
+        factor = self.number_of_scaling("attention_factor")
+        if factor in (None, 1) or scaling in _MAGNITUDES:
+            return factor
+        if self.compat != "huggingface":
+            raise self.error("attention_factor", "1: of yarn and longrope alone it is read")
+        return None
 
     def original_positions(self, scaling: str) -> int | None:
         """The context before scaling, where the file gives one. As in transformers, one beside the parameters comes
@@ -329,12 +375,13 @@ def read(config: Json | str | os.PathLike[str], layer_type: str | None = None,
     reader = _Reader(config, layer_type, compat)
     scaling, head_dim = reader.scaling(), reader.head_dim()
     max_positions = reader.integer("max_position_embeddings", "n_positions")
-    settings = {argument: reader.number(key) for key, argument in _NUMBERS.items() if key in reader.parameters}
+    settings = {argument: reader.number_of_scaling(key) for key, argument in _NUMBERS.items()}
     settings.update({argument: reader.numbers(key) for key, argument in _LISTS.items()})
     settings.update(reader.span(scaling, head_dim), **reader.xpos(max_positions), **reader.axes())
     settings.update(
         head_dim=head_dim, scaling=scaling, pairing=reader.pairing(), max_positions=max_positions,
-        base=reader.base(), original_positions=reader.original_positions(scaling),
+        base=reader.base(), attention_factor=reader.attention_factor(scaling),
+        original_positions=reader.original_positions(scaling),
         sequence_length=reader.sequence_length(max_positions) if scaling in ("dynamic", "longrope") else None,
         truncate=reader.truncate(),
         angles_f32=True if reader.choice("angles", ("f64", "f32")) == "f32" else None,

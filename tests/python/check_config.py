@@ -118,8 +118,99 @@ class Formulas(Case):
         self.assertEqual(read(config, "full_attention").truncate, False)
         self.assertEqual(read(config, "full_attention", compat="huggingface").truncate, None)
         self.refuses(ValueError, "gamma", read, {**config, "rope_parameters": {**layers, "gamma": 3}}, "full_attention")
+        for beside, text in (
+                ({"rope_type": "yarn", "factor": 8.0}, '"rope_type" is \'yarn\', wanted it among the parameters of'),
+                ({"type": "yarn"}, '"type" is \'yarn\', wanted it among the parameters of each layer type'),
+                ({"rope_theta": 99}, '"rope_theta" is 99, wanted it among the parameters of each layer type'),
+                ({"partial_rotary_factor": 0.5}, '"partial_rotary_factor" is 0.5, wanted it among'),
+                ({"attention_factor": 2.0}, '"attention_factor" is 2.0, wanted it among'),
+                ({"rotary_pct": 0.5}, "rotary_pct")):
+            several = {"rope_theta": 3, "rope_parameters": {"full_attention": {}, **beside}}
+            self.refuses(ValueError, text, read, {"head_dim": 8, **several}, "full_attention")
+        harmless = {"rope_type": "default", "type": "default", "rope_theta": None, "gamma": None, "truncate": False,
+                    "original_max_position_embeddings": 5}
+        self.assertEqual(read({"head_dim": 8, "rope_parameters": {"full_attention": {}, **harmless}}, "full_attention"),
+                         rotary.Rope(8))
         self.refuses(ValueError, "an object for each layer type", read,
                      {"model_type": "olmo3", "head_dim": 8, "rope_parameters": {"rope_theta": 5.0}}, "full_attention")
+
+    def test_keys_that_nothing_reads(self):
+        """Those of a file are left out, as the program leaves them unread; those of the caller are refused."""
+        read, yarn = rotary.Rope.from_config, {"rope_type": "yarn", "factor": 2.0, "beta_fast": 8.0, "truncate": False}
+        linear = {**yarn, "rope_type": "linear", "high_freq_factor": 4.0, "long_mscale": 1.5, "short_factor": [1.0] * 4}
+        self.assertEqual(read({"head_dim": 8, "rope_scaling": linear}), rotary.Rope(8, scaling="linear", factor=2.0))
+        sizes = {"head_dim": 8, "max_position_embeddings": 64}
+        self.assertEqual(read({**sizes, "rope_scaling": yarn}, scaling="none"), rotary.Rope(8, max_positions=64))
+        self.assertEqual(read({**sizes, "rope_scaling": yarn}).beta_fast, 8.0)
+        own = {"head_dim": 8, "rope_theta": 500.0, "inverse_frequencies": [1.0] * 4}
+        self.assertEqual(read(own), rotary.Rope(8, inverse_frequencies=[1.0] * 4))
+        ggml = {"compat": "ggml", "angles_f32": True}
+        self.assertEqual(read(own, **ggml), rotary.Rope(8, base=500.0, inverse_frequencies=[1.0] * 4, **ggml))
+        mrope = {"head_dim": 8, "rope_scaling": {"type": "mrope", "mrope_section": [2, 2]}}
+        self.assertEqual(read(mrope, axes="one"), rotary.Rope(8))
+        self.refuses(ValueError, "factor is 4.0 with scaling none", read, {"head_dim": 8}, factor=4.0)
+        self.refuses(ValueError, "beta_slow is 2.0 with scaling linear", read, {**sizes, "rope_scaling": linear},
+                     beta_slow=2.0)
+        for kind in ({}, {"type": None}):
+            self.refuses(ValueError, 'a "factor" and no "rope_type", wanted both or none', read,
+                         {"head_dim": 8, "rope_scaling": {**kind, "factor": 4.0}})
+        for kind in ([], 0, ""):
+            self.refuses(ValueError, "wanted one of default, linear", read,
+                         {"head_dim": 8, "rope_parameters": {"rope_type": kind, "rope_theta": 5.0}})
+
+    def test_ambiguous_rotations(self):
+        """As tests/rope_config/test_ambiguous_rotations.c has them of the program."""
+        read, linear = rotary.Rope.from_config, {"type": "linear", "factor": 2}
+        llama3 = {"type": "llama3", "factor": 8, "original_max_position_embeddings": 8192}
+        half, neox = {"partial_rotary_factor": 0.5}, {"model_type": "gpt_neox", "rotary_emb_base": 10000}
+        for config, text in (
+                # Numbers of a scaling are read where it is, and where it has them.
+                ({"factor": 2, "rope_scaling": {"type": "linear"}}, 'no "factor" among the parameters of the rotation'),
+                ({"low_freq_factor": 2, "high_freq_factor": 9, "rope_scaling": llama3}, 'no "low_freq_factor" among'),
+                ({"rope_scaling": {**linear, "attention_factor": 2}}, '"attention_factor" is 2, wanted 1: of yarn and'),
+                ({"rope_parameters": {"rope_theta": 9, "attention_factor": 0.5}}, '"attention_factor" is 0.5, wanted'),
+                ({"rope_type": "linear", "factor": 2, "attention_factor": 2}, '"attention_factor" is 2, wanted 1'),
+                # Two names of one thing, with two values.
+                ({**half, "rotary_pct": 0.25}, '"rotary_pct" is 0.25, wanted the same as "partial_rotary_factor"'),
+                ({"rope_pct": 0.5, "rotary_emb_fraction": 1}, '"rotary_emb_fraction" is 1, wanted the same as "rope'),
+                ({"rotary_pct": 1, "rope_pct": True}, '"rope_pct" is True, wanted the same as "rotary_pct"'),
+                ({**half, "rope_percent": 0.25}, '"rope_percent" is 0.25, wanted the same as "partial_rotary_factor"'),
+                ({"partial_rotary_factor": 0.75, "rotary_dim": 4}, '"rotary_dim" is 4, wanted the channels that the'),
+                ({"rope_parameters": half, "rotary_dim": 8}, '"rotary_dim" is 8, wanted the channels that the share'),
+                ({**neox, "rope_theta": 500000}, '"rotary_emb_base" is 10000, wanted the same as "rope_theta"'),
+                ({"rope_scaling": linear, **neox, "rope_theta": 5}, '"rotary_emb_base" is 10000, wanted the same as'),
+                # Without an object of their own the parameters are names among others.
+                ({"rope_type": "default", **half, "rotary_pct": 0.25}, '"rotary_pct" is 0.25, wanted the same as'),
+                ({"rope_type": "default", **neox, "rope_theta": 5}, '"rotary_emb_base" is 10000, wanted the same as'),
+                # Other names of the share are the model's.
+                ({"rope_scaling": {"type": "default", "rotary_pct": 0.5}}, '"rotary_pct", which this reader does not'),
+                ({"rope_parameters": {"type": "default", "rope_percent": 0.5}}, '"rope_percent", which this reader')):
+            self.refuses(ValueError, text, read, {"head_dim": 8, **config})
+        yarn = {"type": "yarn", "factor": 2, "original_max_position_embeddings": 64}
+        longrope = {"type": "longrope", "factor": 2, "original_max_position_embeddings": 64}
+        lists = {"short_factor": [1.0] * 4, "long_factor": [2.0] * 4}
+        plain, beside = {"head_dim": 8}, {"factor": 9, "attention_factor": 9, "beta_fast": 99, "mscale": 9}
+        wanted = read({**plain, "rope_scaling": yarn})
+        self.assertEqual(read({**plain, **beside, "rope_scaling": {**yarn, "attention_factor": None}}), wanted)
+        self.assertEqual(read({**plain, **beside}), rotary.Rope(8))
+        self.assertEqual(read({**plain, **lists, "rope_scaling": longrope}),
+                         read({**plain, "rope_scaling": {**longrope, **lists}}))
+        for scaling in (yarn, {**longrope, **lists}):
+            self.assertEqual(read({**plain, "rope_scaling": {**scaling, "attention_factor": 2}}).attention_factor, 2)
+        scaled = {**plain, "rope_scaling": {**linear, "attention_factor": 2}}
+        self.assertEqual(read(scaled, compat="huggingface").attention_factor, None)
+        self.assertEqual(read({**plain, "rope_scaling": {**linear, "attention_factor": 1.0}}).magnitude, 1)
+        # What agrees, and what comes first.
+        same = {"head_dim": 8, **half, "rotary_pct": 0.5, "rotary_dim": 4, "rope_theta": 5, "rotary_emb_base": 5.0}
+        self.assertEqual(read(same), rotary.Rope(8, rotary_dim=4, base=5))
+        self.assertEqual(read({"rope_type": "default", **same}), read(same))
+        inner = {"rope_parameters": {"partial_rotary_factor": 0.5, "rope_theta": 9}}
+        outer = {"partial_rotary_factor": 1, "rotary_pct": 0.25, "rope_theta": 5, "rotary_emb_base": 7}
+        self.assertEqual(read({**plain, **outer, **inner}), rotary.Rope(8, rotary_dim=4, base=9))
+        self.assertEqual(read({**plain, **half, "rope_percent": 0.25}, compat="huggingface").rotary_dim, 4)
+        # A family's default contradicts nothing: what the file says comes first.
+        self.assertEqual(read({"model_type": "glm", "head_dim": 128, "rotary_dim": 32}).rotary_dim, 32)
+        self.assertEqual(read({"model_type": "gptj", "head_dim": 256, **half}).rotary_dim, 128)
 
     def test_ntk_and_percent(self):
         read, nemotron = rotary.Rope.from_config, {"model_type": "nemotron", "head_dim": 16, "rope_percent": 0.25}
@@ -196,6 +287,7 @@ class Formulas(Case):
                 ({"head_dim": 16, "rotary_pct": 0.0}, "rotary_pct"),
                 ({"head_dim": 8, "partial_rotary_factor": 0.1}, "at least 2 of a head's 8 channels"),
                 ({"head_dim": 16, "rotary_dim": 0}, "rotary_dim"),
+                ({"head_dim": 10**400, "partial_rotary_factor": 0.5}, "wanted a whole number from 1 to 2^63 - 1"),
                 ({"head_dim": 16, "rotary_percent": 0.0}, "rotary_percent"),
                 ({"head_dim": 16, "qk_rope_head_dim": 0, "qk_nope_head_dim": 16}, "qk_rope_head_dim"),
                 ({"head_dim": 16, "use_rope": False}, "use_rope"),
