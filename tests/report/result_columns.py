@@ -11,6 +11,7 @@ STATISTICS = {"mean": "mean", "median": "median", "standard deviation": "standar
 UNCHECKED = {"published", "archive", "measure"}  # the first by others, whom the document cites; words
 # Parameters and steps of published experiments, for the column "share"; the article and the papers round them so.
 PUBLISHED = {"addition": (20e6, 5_000), "index": (20e6, 5_000), "prefix": (0.6e6, 65_000), "short": (0.6e6, 65_000),
+             "whole": (0.6e6, 65_000),
              "language": (200e6, None), "masked": (110e6, 100_000), "glue": (110e6, None), "sst-2": (110e6, None),
              "sts-b": (110e6, None)}
 AGREES = {"better": "agrees", "worse": "does not"}  # as the published encoding was the better one
