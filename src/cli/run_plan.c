@@ -139,8 +139,7 @@ const char *plan_option_of(const struct plan_request *request, const char *key)
     return NULL;
 }
 
-/* Refuses a key beside its option, since one alone of the two could be applied. */
-static rotary_status check_assigned(const struct plan_request *request, rotary_error *error)
+rotary_status plan_check_assigned(const struct plan_request *request, rotary_error *error)
 {
     for (int i = 0; i < request->assignments->count; i++) {
         char key[SETTING_TEXT_BYTES];
@@ -168,7 +167,7 @@ static rotary_status apply_options(const struct plan_request *request, struct ru
                                    rotary_error *error)
 {
     const struct common_options *common = request->common;
-    rotary_status status = check_assigned(request, error);
+    rotary_status status = plan_check_assigned(request, error);
     if (status == ROTARY_OK)
         status = apply_init(request, config, error);
     struct transformer_config taken; /* as it is before others are set */

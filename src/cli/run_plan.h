@@ -31,6 +31,8 @@ struct plan_request {
 
 /* The option that was given and sets the key of a configuration, such as "--steps" of "steps" and "epochs"; NULL: none. */
 const char *plan_option_of(const struct plan_request *request, const char *key);
+/* Refuses a key of --set beside its option, since one alone of the two could be applied. */
+ROTARY_CHECKED rotary_status plan_check_assigned(const struct plan_request *request, rotary_error *error);
 
 /* Refuses a configuration of no steps, which only `rotary train` has a use for. */
 ROTARY_CHECKED rotary_status plan_config(const struct plan_request *request, struct run_config *config,

@@ -2,7 +2,6 @@
  *
  * rotary bench train: a step of training.
  */
-#include "base/fail.h"
 #include "benchmark/train_benchmark.h"
 #include "cli/command.h"
 #include "cli/output/profile_table.h"
@@ -41,17 +40,6 @@ struct bench_plan {
     struct backend backend;
 };
 
-/* Refuses a position beside the list of them, which would replace it. */
-static rotary_status check_positions(const struct option_list *assignments, rotary_error *error)
-{
-    for (int i = 0; i < assignments->count; i++)
-        if (strncmp(assignments->items[i], "position=", strlen("position=")) == 0)
-            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "--position and --set %.80s are given: wanted one of them",
-                               assignments->items[i]);
-    return ROTARY_OK;
-}
-
 /* One encoding is a setting that --set may change; of several, each gets a model. */
 static rotary_status plan_configs(const struct invocation *invocation, struct bench_plan *plan,
                                   rotary_error *error)
@@ -67,7 +55,9 @@ static rotary_status plan_configs(const struct invocation *invocation, struct be
                                          .tokenizers = invocation->tokenizers,
                                          .watch = invocation->watch};
     plan->benchmark.count = 1;
-    rotary_status status = several ? check_positions(&configuration->assignments, error) : ROTARY_OK;
+    struct plan_request listed = request; /* with the list, which would replace a position that --set has */
+    listed.position = options->position;
+    rotary_status status = plan_check_assigned(&listed, error);
     if (status == ROTARY_OK)
         status = plan_config(&request, &plan->configs[0], error);
     if (status == ROTARY_OK && several) {

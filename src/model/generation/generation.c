@@ -65,7 +65,7 @@ static bool is_finished(const struct group *group, const struct sequence *sequen
            (generated > 0 && sequence->tokens[sequence->length - 1] == group->config->stop);
 }
 
-/* Of logits that are not numbers token 0 would be taken, again and again, which looks like an answer. */
+/* Refuses logits that are not numbers: token 0 would be taken, again and again, which looks like an answer. */
 static rotary_status check_logits(const struct group *group, const struct sequence *sequence,
                                   const float *logits, rotary_error *error)
 {

@@ -16,7 +16,7 @@ enum document_boundary {
     DOCUMENT_LINE,       /* each line is a document, and blank lines are none */
     DOCUMENT_FILE,       /* each file is a document, with all that it has */
     DOCUMENT_BOUNDARIES,
-    /* Of files with records: there is a zero byte behind each, and each is a document unless it is empty. */
+    /* A file has records: there is a zero byte behind each, and each is a document unless it is empty. */
     DOCUMENT_RECORD = DOCUMENT_BOUNDARIES
 };
 extern const char *const document_boundary_names[]; /* NULL-terminated: "blank_line", "line", "file" */

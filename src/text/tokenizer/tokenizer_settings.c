@@ -7,11 +7,20 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 const char tokenizer_added_key[] = "added_tokens.json";
 
 static const char *const name_keys[] = {"bos_token", "eos_token", "unk_token", "sep_token",
                                         "pad_token", "cls_token", "mask_token"};
+
+bool tokenizer_class_is(const json_t *settings, const char *name)
+{
+    const char *class = json_string_value(json_object_get(settings, "tokenizer_class"));
+    const size_t length = strlen(name);
+    return class && strncmp(class, name, length) == 0 &&
+           (!class[length] || strcmp(class + length, "Fast") == 0);
+}
 
 static rotary_status read_object(const char *path, json_t **object, rotary_error *error)
 {

@@ -8,6 +8,10 @@
 
 #include <jansson.h>
 #include <rotary/status.h>
+#include <stdbool.h>
+
+/* Whether "tokenizer_class" is this class; "Fast" behind its name says how transformers computes it. */
+bool tokenizer_class_is(const json_t *settings, const char *name);
 
 /* The key under which the settings have the object of added_tokens.json, ids by token. */
 extern const char tokenizer_added_key[];

@@ -95,7 +95,6 @@ static rotary_status read_beside(const char *folder, json_t **settings, char pat
     return status == ROTARY_OK ? tokenizer_settings_read(path, settings, error) : status;
 }
 
-/* "Fast" behind the name says how transformers computes it. */
 static rotary_status find_class(const json_t *settings, const char *path,
                                 const struct tokenizer_class **class, rotary_error *error)
 {
@@ -103,14 +102,11 @@ static rotary_status find_class(const json_t *settings, const char *path,
     *class = &classes[0];
     if (!name)
         return ROTARY_OK;
-    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
-        const size_t length = strlen(classes[i].name);
-        if (strncmp(name, classes[i].name, length) == 0 &&
-            (!name[length] || strcmp(name + length, "Fast") == 0)) {
+    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
+        if (tokenizer_class_is(settings, classes[i].name)) {
             *class = &classes[i];
             return ROTARY_OK;
         }
-    }
     return rotary_fail(error, ROTARY_BAD_FILE,
                        "%s: vocab.json of the \"tokenizer_class\" \"%.80s\" is not supported, wanted "
                        "GPT2Tokenizer, CodeGenTokenizer, Qwen2Tokenizer, RobertaTokenizer or BartTokenizer",

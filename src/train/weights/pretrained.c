@@ -8,6 +8,7 @@
 #include "huggingface/decoder_config.h"
 #include "huggingface/decoder_weights.h"
 #include "task/vocabulary_files.h"
+#include "text/tokenizer/tokenizer_settings.h"
 #include "train/weights/huggingface_run.h"
 
 #include <stdlib.h>
@@ -81,13 +82,10 @@ static bool rebuilds_frame(const json_t *settings)
 {
     static const char *const classes[] = {"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer",
                                           "CohereTokenizer"};
-    const char *name = json_string_value(json_object_get(settings, "tokenizer_class"));
-    for (size_t i = 0; name && i < sizeof classes / sizeof *classes; i++) {
-        const size_t length = strlen(classes[i]);
-        if (strncmp(name, classes[i], length) == 0 && (!name[length] || strcmp(name + length, "Fast") == 0))
-            return true;
-    }
-    return false;
+    bool found = false;
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        found = found || tokenizer_class_is(settings, classes[i]);
+    return found;
 }
 
 /* "add_bos_token" of tokenizer_config.json: 1, 0, or -1 where it does not say, or nothing reads it. */
