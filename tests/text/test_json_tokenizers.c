@@ -6,6 +6,7 @@
 #include "file/file.h"
 #include "support/check.h"
 #include "support/scratch.h"
+#include "text/loaded_tokenizer.h"
 #include "text/text_buffer.h"
 #include "text/tokenizer/tokenizer_type.h"
 #include "text/tokenizer_json/pattern.h"
@@ -44,16 +45,6 @@ static void write_json(const char *path, json_t *object)
     json_decref(object);
 }
 
-/* The tokenizer of a file; NULL, and a failed check, if it is refused. */
-static struct tokenizer *load(const char *path)
-{
-    struct tokenizer *tokenizer = NULL;
-    rotary_error error = {0};
-    if (!CHECK_INT(tokenizer_load(&tokenizer, path, &error), ROTARY_OK))
-        printf("%s\n", error.message);
-    return tokenizer;
-}
-
 /* Without PCRE2 a file with a regular expression is refused, and says what is missing. */
 static struct tokenizer *load_kind(const char *kind)
 {
@@ -61,7 +52,7 @@ static struct tokenizer *load_kind(const char *kind)
     struct tokenizer *tokenizer = NULL;
     rotary_error error = {0};
     if (pattern_library(version))
-        return load(golden_path(kind));
+        return load_tokenizer(golden_path(kind));
     rotary_status status = tokenizer_load(&tokenizer, golden_path(kind), &error);
     if (status != ROTARY_OK) {
         CHECK_INT(status, ROTARY_UNSUPPORTED);
@@ -146,7 +137,7 @@ static void check_saved(const struct tokenizer *tokenizer, const char *kind, con
 {
     uint64_t before = 0, after = 1;
     CHECK_INT(tokenizer_save(tokenizer, scratch_path("saved.json"), NULL), ROTARY_OK);
-    struct tokenizer *again = load(scratch_path("saved.json"));
+    struct tokenizer *again = load_tokenizer(scratch_path("saved.json"));
     if (!again)
         return;
     check_golden(again, kind, texts, golden);
@@ -198,7 +189,7 @@ static const char few_pieces[] = "{\"version\":\"1.0\"," LLAMA ADDED MODEL("") "
 static struct tokenizer *load_text(const char *text)
 {
     scratch_write(scratch_path("tokenizer.json"), text, strlen(text));
-    return load(scratch_path("tokenizer.json"));
+    return load_tokenizer(scratch_path("tokenizer.json"));
 }
 
 static void check_few(const struct tokenizer *tokenizer, const char *text, int64_t bytes,
@@ -241,7 +232,7 @@ static void check_untyped(const char *kind, const json_t *texts, const json_t *g
     if (!CHECK_INT(json_object_del(json_object_get(object, "model"), "type"), 0))
         return;
     write_json(scratch_path("tokenizer.json"), object);
-    struct tokenizer *tokenizer = load(scratch_path("tokenizer.json"));
+    struct tokenizer *tokenizer = load_tokenizer(scratch_path("tokenizer.json"));
     if (tokenizer)
         check_golden(tokenizer, kind, texts, golden);
     tokenizer_destroy(tokenizer);
@@ -333,7 +324,7 @@ static void test_names(void)
     if (!tokenizer)
         return;
     CHECK_INT(tokenizer_save(tokenizer, scratch_path("saved.json"), NULL), ROTARY_OK);
-    struct tokenizer *again = load(scratch_path("saved.json"));
+    struct tokenizer *again = load_tokenizer(scratch_path("saved.json"));
     for (int i = 0; i < 2; i++) {
         const struct special_tokens special = tokenizer_special(i ? again : tokenizer);
         CHECK(special.begin == 8 && special.end == 7 && special.padding == -1 && special.mask == 3 &&
@@ -428,7 +419,7 @@ static void write_older(const char *kind, const char *class)
 static void check_older(const char *kind, const char *class, const json_t *goldens)
 {
     write_older(kind, class);
-    struct tokenizer *tokenizer = load(scratch_path("vocab.json"));
+    struct tokenizer *tokenizer = load_tokenizer(scratch_path("vocab.json"));
     if (!tokenizer)
         return;
     const json_t *texts = json_object_get(goldens, "texts");
@@ -450,7 +441,7 @@ static void test_older_files(void)
     check_older("qwen2", "Qwen2Tokenizer", goldens);
     write_older("gpt2", "");
     scratch_remove(scratch_path("tokenizer_config.json"));
-    struct tokenizer *tokenizer = load(scratch_path("vocab.json"));
+    struct tokenizer *tokenizer = load_tokenizer(scratch_path("vocab.json"));
     if (tokenizer)
         check_golden(tokenizer, "gpt2 alone", json_object_get(goldens, "texts"),
                      json_object_get(json_object_get(goldens, "kinds"), "gpt2"));
@@ -471,7 +462,7 @@ static void test_piece_format(void)
     check_about("a vocab.json with the piece \"format\"");
     scratch_write(scratch_path("vocab.json"), vocabulary, sizeof vocabulary - 1);
     scratch_write(scratch_path("merges.txt"), merges, sizeof merges - 1);
-    struct tokenizer *tokenizer = load(scratch_path("vocab.json"));
+    struct tokenizer *tokenizer = load_tokenizer(scratch_path("vocab.json"));
     if (tokenizer)
         check_few(tokenizer, "format form", 11, (const int32_t[]){10, 11, 8, -1});
     tokenizer_destroy(tokenizer);

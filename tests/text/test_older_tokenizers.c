@@ -4,20 +4,11 @@
  */
 #include "support/check.h"
 #include "support/scratch.h"
+#include "text/loaded_tokenizer.h"
 #include "text/tokenizer/tokenizer.h"
 #include "text/tokenizer_json/pattern.h"
 
-#include <stdio.h>
 #include <string.h>
-
-static struct tokenizer *load(const char *path)
-{
-    struct tokenizer *tokenizer = NULL;
-    rotary_error error = {0};
-    if (!CHECK_INT(tokenizer_load(&tokenizer, path, &error), ROTARY_OK))
-        printf("%s\n", error.message);
-    return tokenizer;
-}
 
 /* Tokens that are in added_tokens.json alone, as CodeGen's runs of spaces, and names of special ones. */
 static void test_added_file(void)
@@ -34,7 +25,7 @@ static void test_added_file(void)
     scratch_write(scratch_path("merges.txt"), merges, sizeof merges - 1);
     scratch_write(scratch_path("tokenizer_config.json"), config, sizeof config - 1);
     scratch_write(scratch_path("added_tokens.json"), added, sizeof added - 1);
-    struct tokenizer *tokenizer = load(scratch_path("vocab.json"));
+    struct tokenizer *tokenizer = load_tokenizer(scratch_path("vocab.json"));
     if (tokenizer) {
         static const int32_t wanted[] = {2, 5, 6, 3, 1, 4};
         int32_t tokens[8];
@@ -59,7 +50,7 @@ static void test_moved_frame(void)
     scratch_write(scratch_path("vocab.json"), vocabulary, sizeof vocabulary - 1);
     scratch_write(scratch_path("merges.txt"), merges, sizeof merges - 1);
     scratch_write(scratch_path("tokenizer_config.json"), config, sizeof config - 1);
-    struct tokenizer *tokenizer = load(scratch_path("vocab.json"));
+    struct tokenizer *tokenizer = load_tokenizer(scratch_path("vocab.json"));
     if (tokenizer)
         CHECK(tokenizer_special(tokenizer).begin == 3 && tokenizer_special(tokenizer).end == 4 &&
               tokenizer_frame(tokenizer).begin && tokenizer_frame(tokenizer).end);

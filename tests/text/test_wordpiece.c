@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "support/check.h"
 #include "support/scratch.h"
+#include "text/loaded_tokenizer.h"
 #include "text/tokenizer/bert_words.h"
 #include "text/tokenizer/wordpiece.h"
 #include "text/unicode.h"
@@ -97,16 +98,6 @@ static void write_text(const char *path, const char *text)
     scratch_write(path, text, strlen(text));
 }
 
-/* The tokenizer of a file, or NULL and a failed check. */
-static struct tokenizer *load(const char *path)
-{
-    struct tokenizer *tokenizer = NULL;
-    rotary_error error = {0};
-    if (!CHECK_INT(tokenizer_load(&tokenizer, path, &error), ROTARY_OK))
-        printf("%s\n", error.message);
-    return tokenizer;
-}
-
 /* The tokenizer of the goldens with some settings, from vocab.txt and tokenizer_config.json. */
 static struct tokenizer *load_golden(int settings)
 {
@@ -117,7 +108,7 @@ static struct tokenizer *load_golden(int settings)
              settings & 1 ? "true" : "false");
     write_text(scratch_path("tokenizer_config.json"), config);
     write_vocabulary(scratch_path("vocab.txt"));
-    struct tokenizer *tokenizer = load(scratch_path("vocab.txt"));
+    struct tokenizer *tokenizer = load_tokenizer(scratch_path("vocab.txt"));
     scratch_remove(scratch_path("tokenizer_config.json"));
     return tokenizer;
 }
@@ -154,7 +145,7 @@ static void test_texts(void)
             continue;
         const char *path = scratch_path("saved.json");
         CHECK_INT(tokenizer_save(tokenizer, path, NULL), ROTARY_OK);
-        saved = load(path);
+        saved = load_tokenizer(path);
         for (size_t i = 0; saved && i < sizeof golden_texts / sizeof golden_texts[0]; i++) {
             if (golden_texts[i].settings != settings)
                 continue;
@@ -179,7 +170,7 @@ static void test_vocabulary(void)
 {
     const char *path = scratch_path("bert");
     write_text(path, vocabulary);
-    struct tokenizer *tokenizer = load(path);
+    struct tokenizer *tokenizer = load_tokenizer(path);
     if (!tokenizer)
         return;
     const struct special_tokens special = tokenizer_special(tokenizer);
@@ -206,7 +197,7 @@ static void test_lines(void)
 {
     const char *path = scratch_path("lines");
     write_text(path, "a\r\n[UNK]\r\na\r\n\r\n##");
-    struct tokenizer *tokenizer = load(path);
+    struct tokenizer *tokenizer = load_tokenizer(path);
     if (!tokenizer)
         return;
     CHECK_INT(tokenizer_size(tokenizer), 5);
@@ -236,7 +227,7 @@ static void test_settings(void)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         write_text(scratch_path("tokenizer_config.json"), cases[i].config);
         write_text(scratch_path("vocab.txt"), vocabulary);
-        struct tokenizer *tokenizer = load(scratch_path("vocab.txt"));
+        struct tokenizer *tokenizer = load_tokenizer(scratch_path("vocab.txt"));
         check_about("%s", cases[i].config);
         if (tokenizer) {
             check_tokens(tokenizer,
@@ -255,7 +246,7 @@ static void test_settings(void)
 static void test_truncation(void)
 {
     write_text(scratch_path("vocab.txt"), vocabulary);
-    struct tokenizer *tokenizer = load(scratch_path("vocab.txt"));
+    struct tokenizer *tokenizer = load_tokenizer(scratch_path("vocab.txt"));
     int32_t tokens[4] = {-7, -7, -7, -7};
     struct token_list list = {.tokens = tokens, .capacity = 2};
     CHECK_INT(tokenizer_encode(tokenizer, "abc a", 5, &list, NULL), ROTARY_OK);
@@ -286,7 +277,7 @@ static void test_json(const char *model)
              "%s\"vocab\":{\"A\":3,\"[UNK]\":0,\"[MASK]\":1,\"##b\":2}}}",
              model);
     write_text(path, text);
-    struct tokenizer *tokenizer = load(path);
+    struct tokenizer *tokenizer = load_tokenizer(path);
     if (!tokenizer)
         return;
     CHECK_INT(tokenizer_kind(tokenizer), TOKENIZER_WORDPIECE);
@@ -356,7 +347,7 @@ static void test_frame(void)
     write_text(scratch_path("a.json"),
                SMALL("\"post_processor\":{\"type\":\"RobertaProcessing\",\"cls\":[\"<s>\",2],"
                      "\"sep\":[\"</s>\",3]},"));
-    struct tokenizer *tokenizer = load(scratch_path("a.json"));
+    struct tokenizer *tokenizer = load_tokenizer(scratch_path("a.json"));
     if (tokenizer)
         CHECK(tokenizer_special(tokenizer).begin == 2 && tokenizer_special(tokenizer).end == 3);
     tokenizer_destroy(tokenizer);
@@ -404,7 +395,7 @@ static void test_refused_texts(void)
                  {"\xed\xa0\x80", 3, "0xed|position 1 "},
                  {"a\xc3", 2, "0xc3|position 2 "}};
     write_text(scratch_path("vocab.txt"), vocabulary);
-    struct tokenizer *tokenizer = load(scratch_path("vocab.txt"));
+    struct tokenizer *tokenizer = load_tokenizer(scratch_path("vocab.txt"));
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int32_t tokens[4] = {-7};
         struct token_list list = {.tokens = tokens, .capacity = 4};

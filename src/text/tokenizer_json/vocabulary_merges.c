@@ -151,6 +151,13 @@ static json_t *token_of(const char *content, json_t *id, bool special, bool norm
                      "normalized", normalized, "single_word", 0, "lstrip", lstrip, "rstrip", 0);
 }
 
+/* The id of a token by the vocabulary, else by added_tokens.json; NULL: neither has it. */
+static json_t *find_id(const json_t *settings, const json_t *vocabulary, const char *name)
+{
+    json_t *id = name ? json_object_get(vocabulary, name) : NULL;
+    return id || !name ? id : json_object_get(json_object_get(settings, tokenizer_added_key), name);
+}
+
 /* The special tokens that are in the vocabulary. The mask takes the white space before it, as in the files of
  * RoBERTa. */
 static rotary_status add_special(json_t **tokens, const struct tokenizer_class *class, const json_t *settings,
@@ -161,8 +168,7 @@ static rotary_status add_special(json_t **tokens, const struct tokenizer_class *
         rotary_status status = special_name_read(settings, special_keys[i], &name, path, error);
         if (status != ROTARY_OK)
             return status;
-        json_t *id = name ? json_object_get(vocabulary, name) : NULL;
-        id = id || !name ? id : json_object_get(json_object_get(settings, tokenizer_added_key), name);
+        json_t *id = find_id(settings, vocabulary, name);
         if (id && !has_token(*tokens, name))
             file_json_append(tokens, token_of(name, id, true, false, i == SPECIAL_KEYS - 1));
     }
@@ -174,14 +180,12 @@ static rotary_status add_additional(json_t **tokens, const json_t *settings, con
                                     const char *path, rotary_error *error)
 {
     static const char key[] = "additional_special_tokens";
-    const json_t *list = json_object_get(settings, key),
-                 *added = json_object_get(settings, tokenizer_added_key);
+    const json_t *list = json_object_get(settings, key);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *entry = json_array_get(list, i);
         const char *name =
             json_string_value(json_is_object(entry) ? json_object_get(entry, "content") : entry);
-        json_t *id = name ? json_object_get(added, name) : NULL;
-        id = id || !name ? id : json_object_get(vocabulary, name);
+        json_t *id = find_id(settings, vocabulary, name);
         if (!id)
             return rotary_fail(
                 error, ROTARY_BAD_FILE,
