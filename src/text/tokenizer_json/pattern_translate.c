@@ -51,79 +51,27 @@ static int64_t braced_bytes(const char *at)
     return end ? end + 1 - at : 0;
 }
 
-/* Properties that are no scripts, which both libraries have by these names. */
-static const char *const properties[] = {"Any",
-                                         "C",
-                                         "Cc",
-                                         "Cf",
-                                         "Cn",
-                                         "Co",
-                                         "Cs",
-                                         "L",
-                                         "L&",
-                                         "LC",
-                                         "Ll",
-                                         "Lm",
-                                         "Lo",
-                                         "Lt",
-                                         "Lu",
-                                         "M",
-                                         "Mc",
-                                         "Me",
-                                         "Mn",
-                                         "N",
-                                         "Nd",
-                                         "Nl",
-                                         "No",
-                                         "P",
-                                         "Pc",
-                                         "Pd",
-                                         "Pe",
-                                         "Pf",
-                                         "Pi",
-                                         "Po",
-                                         "Ps",
-                                         "S",
-                                         "Sc",
-                                         "Sk",
-                                         "Sm",
-                                         "So",
-                                         "Z",
-                                         "Zl",
-                                         "Zp",
-                                         "Zs",
-                                         "Alphabetic",
-                                         "ASCII_Hex_Digit",
-                                         "Dash",
-                                         "Emoji",
-                                         "Emoji_Modifier",
-                                         "Emoji_Presentation",
-                                         "Extended_Pictographic",
-                                         "Hex_Digit",
-                                         "ID_Continue",
-                                         "ID_Start",
-                                         "Ideographic",
-                                         "Lowercase",
-                                         "Math",
-                                         "Uppercase",
-                                         "White_Space",
-                                         "XID_Continue",
-                                         "XID_Start"};
+/* Properties that are no scripts, which both libraries have by these names; spaces stand between them. */
+static const char properties[] =
+    "Any C Cc Cf Cn Co Cs L L& LC Ll Lm Lo Lt Lu M Mc Me Mn N Nd Nl No P Pc Pd Pe Pf Pi Po Ps "
+    "S Sc Sk Sm So Z Zl Zp Zs Alphabetic ASCII_Hex_Digit Dash Emoji Emoji_Modifier "
+    "Emoji_Presentation Extended_Pictographic Hex_Digit ID_Continue ID_Start Ideographic "
+    "Lowercase Math Uppercase White_Space XID_Continue XID_Start";
 
-/* Whether two names are one to Unicode: case, spaces, hyphens and underscores are not looked at. */
+/* Whether two names are one to Unicode: case, spaces, hyphens and underscores are not looked at. `other` ends at its end
+ * or before a space. */
 static bool same_name(const char *name, int64_t bytes, const char *other)
 {
     static const char ignored[] = " -_";
     for (int64_t i = 0; i < bytes; i++) {
         if (strchr(ignored, name[i]))
             continue;
-        while (*other && strchr(ignored, *other))
-            other++;
+        other += strspn(other, "-_");
         if (tolower((unsigned char)name[i]) != tolower((unsigned char)*other))
             return false;
         other++;
     }
-    return *other == 0;
+    return *other == 0 || *other == ' ';
 }
 
 /* \p{Name} or \p{^Name}, in `bytes`. A script gets what says that it is one. */
@@ -134,8 +82,8 @@ static rotary_status translate_property(struct translation *translation, int64_t
     if (memchr(name, '=', (size_t)length) || memchr(name, ':', (size_t)length))
         return refuse(translation, "a property with a value", error);
     bool script = true;
-    for (size_t i = 0; i < sizeof properties / sizeof *properties; i++)
-        script = script && !same_name(name, length, properties[i]);
+    for (const char *word = properties; word; word = strchr(word + 1, ' '))
+        script = script && !same_name(name, length, word + (*word == ' '));
     rotary_status status = copy(translation, before, error);
     if (status == ROTARY_OK && script)
         status = put(translation, translation->script, 0, error);
