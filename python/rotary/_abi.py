@@ -7,6 +7,7 @@ compares the two with the compiler. ctypes releases the GIL while a function of 
 from __future__ import annotations
 
 import ctypes
+import functools
 import operator
 import os
 import pathlib
@@ -197,6 +198,14 @@ class AttentionBackwardCall(Struct):
     ]
 
 
+class ConfigSource(Struct):
+    """Of librotary_config (src/config_library/config_library.h)."""
+    _fields_ = [
+        ("name", c_char_p), ("text", c_char_p), ("bytes", c_size_t), ("layer_type", c_char_p),
+        ("ignored", POINTER(c_char_p)), ("compat", c_int),
+    ]
+
+
 # ---- functions ----
 
 FUNCTIONS: dict[str, tuple[typing.Any, list[typing.Any]]] = {
@@ -220,11 +229,27 @@ FUNCTIONS: dict[str, tuple[typing.Any, list[typing.Any]]] = {
     "rotary_attention_backward": (c_int, [c_void_p, POINTER(AttentionBackwardCall), POINTER(Error)]),
 }
 
+CONFIG_FUNCTIONS: dict[str, tuple[typing.Any, list[typing.Any]]] = {
+    "rotary_config_rotation_create": (c_int, [POINTER(c_void_p), POINTER(ConfigSource), POINTER(Error)]),
+    "rotary_config_rotation_plan": (POINTER(RopeConfig), [c_void_p]),
+    "rotary_config_rotation_unknown_type": (c_char_p, [c_void_p]),
+    "rotary_config_rotation_destroy": (None, [c_void_p]),
+}
+
 
 def packaged(name: str) -> pathlib.Path | None:
     """A file that the build puts into the package, which has a second folder where it is installed editable."""
     paths = (pathlib.Path(folder) / name for folder in sys.modules[__name__.rpartition(".")[0]].__path__)
     return next((path for path in paths if path.exists()), None)
+
+
+def _declare(opened: ctypes.CDLL, path: str, functions: dict[str, tuple[typing.Any, list[typing.Any]]]) -> None:
+    for name, (result, arguments) in functions.items():
+        try:
+            function = getattr(opened, name)
+        except AttributeError:
+            raise ImportError(f"{path} has no {name}, wanted librotary {ABI}") from None
+        function.restype, function.argtypes = result, arguments
 
 
 def _open() -> ctypes.CDLL:
@@ -234,12 +259,7 @@ def _open() -> ctypes.CDLL:
         opened = ctypes.CDLL(path)
     except OSError as error:
         raise ImportError(f"librotary cannot be loaded: {error}") from error
-    for name, (result, arguments) in FUNCTIONS.items():
-        try:
-            function = getattr(opened, name)
-        except AttributeError:
-            raise ImportError(f"{path} has no {name}, wanted librotary {ABI}") from None
-        function.restype, function.argtypes = result, arguments
+    _declare(opened, path, FUNCTIONS)
     version = opened.rotary_version().decode()
     if not version.startswith(ABI + "."):
         raise ImportError(f"{path} is librotary {version}, wanted {ABI}")
@@ -267,12 +287,30 @@ class UnsupportedError(RotaryError, NotImplementedError):
     """Not available on this machine or in this build."""
 
 
-_EXCEPTIONS: dict[int, type[RotaryError]] = {1: InvalidArgumentError, 2: OutOfMemoryError, 5: UnsupportedError}
+_EXCEPTIONS: dict[int, type[RotaryError]] = {1: InvalidArgumentError, 2: OutOfMemoryError, 4: InvalidArgumentError,
+                                             5: UnsupportedError}
 
 
-def call(name: str, *arguments: typing.Any) -> None:
+def call(name: str, *arguments: typing.Any, of: ctypes.CDLL = library) -> None:
     """Calls a function that returns a rotary_status and takes a rotary_error last; a failure is raised."""
     error = Error()
-    status = getattr(library, name)(*arguments, ctypes.byref(error))
+    status = getattr(of, name)(*arguments, ctypes.byref(error))
     if status != 0:
         raise _EXCEPTIONS.get(status, RotaryError)(error.message.decode("utf-8", "replace"))
+
+
+# ---- librotary_config ----
+
+@functools.lru_cache(maxsize=1)
+def config_library() -> ctypes.CDLL:
+    """The reader of configurations: beside the library that ROTARY_LIBRARY names, or in the package. UnsupportedError
+    where the package was built without it."""
+    beside = os.environ.get("ROTARY_LIBRARY")
+    path = pathlib.Path(beside).with_name("librotary_config.so") if beside else packaged("librotary_config.so")
+    if path is None or not path.exists():
+        raise UnsupportedError(f"there is no {path or 'librotary_config.so in the package'}, which reads config.json: it is "
+                               "built where oneDNN, jansson and libunistring are found (in Debian libdnnl-dev, "
+                               "libjansson-dev, libunistring-dev)")
+    opened = ctypes.CDLL(str(path))
+    _declare(opened, str(path), CONFIG_FUNCTIONS)
+    return opened

@@ -6,13 +6,12 @@ import ctypes
 import dataclasses
 import json
 import operator
-import os
 import typing
 import weakref
 
 import numpy
 
-from . import _abi, _arrays, _huggingface
+from . import _abi, _arrays, _config
 from ._arrays import Array
 
 Role = typing.Literal["query", "key", "value"]
@@ -190,16 +189,16 @@ class Rope:
         return Rope(**json.loads(key))
 
     @staticmethod
-    def from_config(config: typing.Mapping[str, typing.Any] | str | os.PathLike[str], layer_type: str | None = None,
+    def from_config(config: _config.Config, layer_type: str | None = None, *, ignore: typing.Iterable[str] = (),
                     **settings: typing.Any) -> Rope:
         """The rotation that a config.json of Hugging Face describes: its path or its content. `layer_type` names one
-        of the objects where rope_parameters has several. `settings` are arguments of Rope, which override. What the
-        file says and nothing reads beside them is left out.
+        of the objects where rope_parameters has several. Keys to `ignore` are read as if they were not there.
+        `settings` are arguments of Rope, which override. What the file says and nothing reads beside them is left out.
 
-        ValueError for a rotation that this reader does not know; `rotary frequencies --config` knows more.
+        InvalidArgumentError for a rotation that the program's reader does not know or no Rope has; a UserWarning where
+        nothing is known of the model's type; UnsupportedError where the package was built without the reader.
         """
-        compat = settings.get("compat") or "none"
-        of_file = _huggingface.read(config, layer_type, compat)
+        of_file = _config.read(config, layer_type, ignore, settings.get("compat") or "none")
         defaults = {field.name: field.default for field in dataclasses.fields(Rope)}
         unread = {name for name, _ in _find_unread({**defaults, **of_file, **settings})}
         return Rope(**{**{name: value for name, value in of_file.items() if name not in unread}, **settings})

@@ -75,22 +75,22 @@ static rotary_status check_chunks(const struct rope_reader *reader, const json_t
     json_t *entries = (json_t *)(uintptr_t)object; /* jansson cannot iterate over a const object */
     const char *key;
     json_t *entry;
+    char option[ROPE_READER_OPTION_BYTES];
     json_object_foreach (entries, key, entry)
         if (!rope_reader_is_among(key, keys_of_chunks) && !json_is_null(entry) && !is_ignored(reader, key))
             return rotary_fail(reader->error, ROTARY_BAD_FILE,
                                "%s: \"%s\" has the key \"%.60s\", which is not known; wanted chunk_size, "
-                               "local_size and original_max_position_embeddings, or --ignore %.60s",
-                               reader->where, chunks_key, key, key);
+                               "local_size and original_max_position_embeddings%s",
+                               reader->where, chunks_key, key, rope_reader_or_ignore(reader, key, option));
     const json_t *enabled = json_field_value(object, "sparse_attention_enabled"),
                  *pattern = json_field_value(object, "sparse_attention_config");
     const char *name = enabled ? "sparse_attention_enabled" : "sparse_attention_config";
     bool sparse = enabled ? json_is_true(enabled) : pattern != NULL;
     return sparse && !is_ignored(reader, name)
-               ? rope_reader_refuse(reader, name, enabled ? enabled : pattern,
-                                    enabled ? "false, or --ignore sparse_attention_enabled for attention to "
-                                              "all keys: which are seen depends on scores"
-                                            : "null, or --ignore sparse_attention_config for attention to "
-                                              "all keys: which are seen depends on scores")
+               ? rope_reader_refuse_value(
+                     reader, name, enabled ? enabled : pattern,
+                     enabled ? "false: which keys are seen depends on scores, and all would be"
+                             : "null: which keys are seen depends on scores, and all would be")
                : ROTARY_OK;
 }
 

@@ -390,6 +390,18 @@ static rotary_status check_magnitude(const struct rope_reader *reader, rotary_ro
     return ROTARY_OK;
 }
 
+/* A model that is trained here has one plan for all lengths: that of "rope_sequence_length", or of all its
+ * positions. */
+static rotary_status read_own_length(const struct rope_reader *reader, rotary_rope_config *plan)
+{
+    static const char key[] = "rope_sequence_length";
+    rotary_status status = rope_reader_integer(reader, key, json_field_value(reader->text_config, key), 0,
+                                               &plan->sequence_length);
+    if (plan->sequence_length == 0 && json_field_value(reader->text_config, "position"))
+        plan->sequence_length = plan->max_positions;
+    return status;
+}
+
 static rotary_status read_numbers(const struct rope_reader *reader, rotary_rope_config *plan)
 {
     char *members = (char *)plan;
@@ -408,10 +420,8 @@ static rotary_status read_numbers(const struct rope_reader *reader, rotary_rope_
     for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
         status = rope_reader_integer(reader, integers[i].key, rope_reader_find(reader, integers[i].key), 1,
                                      (int64_t *)(members + integers[i].offset));
-    if (!status) /* of models that are trained here */
-        status = rope_reader_integer(reader, "rope_sequence_length",
-                                     json_field_value(reader->text_config, "rope_sequence_length"), 0,
-                                     &plan->sequence_length);
+    if (!status)
+        status = read_own_length(reader, plan);
     return status ? status : rope_reader_boolean(reader, "truncate", find_truncate(reader), &plan->truncate);
 }
 

@@ -104,14 +104,14 @@ static bool names_rotation(const char *key)
 static rotary_status refuse_key(const struct rope_reader *reader, const char *within, const char *key)
 {
     const char *nearest = settings_nearest(key, parameter_keys);
-    bool option = !reader->request->of_settings;
+    char option[ROPE_READER_OPTION_BYTES];
     return rotary_fail(
         reader->error, ROTARY_BAD_FILE,
         "%s: %s%s%s has the key \"%.60s\", which is not known and may change the angles%s%s%s; "
-        "wanted one that is known%s%.60s",
+        "wanted one that is known%s",
         reader->where, within ? "\"" : "the model", within ? within : "", within ? "\"" : "", key,
         nearest ? " (did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?)" : "",
-        option ? ", or --ignore " : "", option ? key : "");
+        rope_reader_or_ignore(reader, key, option));
 }
 
 /* A key of `object` that is neither known nor ignored, other than null; NULL if there is none. */
@@ -307,10 +307,11 @@ static rotary_status check_presence(const struct rope_reader *reader, json_t *ru
         const json_t *value = json_field_value(reader->text_config, key);
         if ((value != NULL) == present || rope_reader_is_among(key, reader->request->ignored))
             continue;
+        char option[ROPE_READER_OPTION_BYTES];
         return value ? rope_reader_refuse_value(reader, key, value, json_string_value(wanted))
-                     : rotary_fail(reader->error, ROTARY_BAD_FILE,
-                                   "%s has no \"%s\", wanted %s, or --ignore %s", reader->where, key,
-                                   json_string_value(wanted), key);
+                     : rotary_fail(reader->error, ROTARY_BAD_FILE, "%s has no \"%s\", wanted %s%s",
+                                   reader->where, key, json_string_value(wanted),
+                                   rope_reader_or_ignore(reader, key, option));
     }
     return ROTARY_OK;
 }
@@ -400,10 +401,12 @@ rotary_status rope_keys_check_model(const struct rope_reader *reader)
     const char *unsupported = family->unsupported;
     if (family->without_rotation && !has_rotation_key(reader))
         unsupported = "has no rotary embedding";
+    char option[ROPE_READER_OPTION_BYTES];
     return unsupported[0]
                ? rotary_fail(reader->error, ROTARY_BAD_FILE,
                              "%s: a model of type \"%.60s\" %s; wanted one whose rotation RoPE can "
-                             "express, or --ignore model_type",
-                             reader->where, reader->model_type, unsupported)
+                             "express%s",
+                             reader->where, reader->model_type, unsupported,
+                             rope_reader_or_ignore(reader, "model_type", option))
                : ROTARY_OK;
 }

@@ -182,11 +182,12 @@ static rotary_status refuse_layer_type(const struct rope_reader *reader, const j
 {
     const char *names[MAX_LAYER_TYPES + 1];
     char list[TEXT_BYTES];
+    const char *option = reader->request->layer_type_option;
     list_layer_types(types, list, names);
     if (!layer_type)
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
-                           "%s: layer types have different rotations; wanted --layer-type with one of %s",
-                           reader->where, list);
+                           "%s: layer types have different rotations; wanted %s with one of %s",
+                           reader->where, option ? option : "--layer-type", list);
     char hint[SETTINGS_HINT_BYTES];
     return rotary_fail(reader->error, ROTARY_BAD_FILE, "%s has no layer type \"%.60s\", wanted one of %s%s",
                        reader->where, layer_type, list, settings_hint(layer_type, names, hint));

@@ -32,14 +32,23 @@ rotary_status rope_reader_refuse(const struct rope_reader *reader, const char *k
     return json_field_fail(&source, key, got, wanted, reader->error);
 }
 
+const char *rope_reader_or_ignore(const struct rope_reader *reader, const char *key,
+                                  char text[ROPE_READER_OPTION_BYTES])
+{
+    const char *option = reader->request->ignore_option;
+    text[0] = 0;
+    if (!reader->request->of_settings)
+        snprintf(text, ROPE_READER_OPTION_BYTES, ", or %.20s %.60s", option ? option : "--ignore", key);
+    return text;
+}
+
 rotary_status rope_reader_refuse_value(const struct rope_reader *reader, const char *key, const json_t *value,
                                        const char *wanted)
 {
-    char text[320];
+    char text[320], option[ROPE_READER_OPTION_BYTES];
     const int end = (int)strcspn(wanted, ":");
-    const bool option = !reader->request->of_settings;
-    snprintf(text, sizeof text, "%.*s%s%.60s%s", end, wanted, option ? ", or --ignore " : "",
-             option ? key : "", wanted + end);
+    snprintf(text, sizeof text, "%.*s%s%s", end, wanted, rope_reader_or_ignore(reader, key, option),
+             wanted + end);
     return rope_reader_refuse(reader, key, value, text);
 }
 

@@ -46,8 +46,12 @@ bool rope_reader_is_among(const char *key, const char *const *keys);
 /* WHERE: "key" is GOT, wanted WANTED */
 rotary_status rope_reader_refuse(const struct rope_reader *reader, const char *key, const json_t *got,
                                  const char *wanted);
-/* Likewise, where the option --ignore leaves the key out and there is that option: WANTED, or --ignore key. What is wanted
- * may have its reason behind a colon. */
+/* ", or --ignore KEY" as the request calls that option, or "" where messages do not speak of options. */
+enum { ROPE_READER_OPTION_BYTES = 128 };
+const char *rope_reader_or_ignore(const struct rope_reader *reader, const char *key,
+                                  char text[ROPE_READER_OPTION_BYTES]);
+/* Likewise, where leaving the key out is another remedy: WANTED, or --ignore KEY. What is wanted may have its reason
+ * behind a colon. */
 rotary_status rope_reader_refuse_value(const struct rope_reader *reader, const char *key, const json_t *got,
                                        const char *wanted);
 /* WHERE has no "key", which NEEDED_BY needs */

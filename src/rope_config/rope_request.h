@@ -71,6 +71,8 @@ struct rope_config_request {
     /* The object is the settings of a model of ours: layer_type names layers also where all have one
      * rotation, and messages do not speak of options. */
     bool of_settings;
+    /* What messages call layer_type and ignored; NULL: "--layer-type" and "--ignore", as the program does. */
+    const char *layer_type_option, *ignore_option;
     /* Gives the defaults of a model type, all 0 if it is not known; the reader frees them. NULL: there are
      * none. */
     rotary_status (*find_family)(const char *model_type, struct rope_family *family, rotary_error *error);

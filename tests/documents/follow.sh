@@ -30,7 +30,7 @@ ln -s "$rotary" "$scratch/bin/rotary"
 printf '#!/bin/sh\nexec %s "$@"\n' "$python" >"$scratch/bin/python3"
 chmod +x "$scratch/bin/python3"
 cmake --install "$build" --component library --prefix "$scratch/prefix" >/dev/null
-cp "$here"/../../python/rotary/*.py "$here/../../src/huggingface/model_types.json" "$scratch/python/rotary"
+cp "$here"/../../python/rotary/*.py "$build/librotary_config.so" "$scratch/python/rotary"
 cp -L "$(find "$scratch/prefix" -name librotary.so)" "$scratch/python/rotary"
 PKG_CONFIG_PATH=$(dirname "$(find "$scratch/prefix" -name rotary.pc)")
 export PATH="$scratch/bin:$PATH" HOME="$scratch" PKG_CONFIG_PATH PYTHONPATH="$scratch/python"

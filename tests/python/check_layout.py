@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The structs and enumerations of rotary/_abi.py are those of include/rotary: a C compiler says so.
+"""The structs and enumerations of rotary/_abi.py are those of include/rotary and of librotary_config: a C compiler says
+so.
 
 The library takes structs that are shorter than its own (docs/reference/abi.md), so new members at the end are no
 mistake.
@@ -14,7 +15,7 @@ import unittest
 from harness import main
 from rotary import _abi
 
-INCLUDE = pathlib.Path(os.environ["ROTARY_SOURCE_DIR"]) / "include"
+SOURCE = pathlib.Path(os.environ["ROTARY_SOURCE_DIR"])
 COMPILER = shutil.which(os.environ.get("CC", "cc"))
 # Structs that other structs hold by value have the same size; the others may be longer in the header.
 CONST_VIEWS = {_abi.RopeView: "rotary_rope_const_view", _abi.AttentionView: "rotary_attention_const_view"}
@@ -53,7 +54,7 @@ def assertions(struct, name):
 
 
 def program():
-    lines = ["#include <rotary/rotary.h>"]
+    lines = ["#include <rotary/rotary.h>", '#include "config_library/config_library.h"']
     for struct in structs():
         lines += assertions(struct, c_name(struct))
         if struct in CONST_VIEWS:
@@ -70,7 +71,8 @@ def program():
 @unittest.skipUnless(COMPILER, "there is no C compiler")
 class Layout(unittest.TestCase):
     def compiles(self, text):
-        command = [COMPILER, "-std=c11", "-fsyntax-only", "-I", str(INCLUDE), "-x", "c", "-"]
+        command = [COMPILER, "-std=c11", "-fsyntax-only", "-I", str(SOURCE / "include"), "-I", str(SOURCE / "src"), "-x",
+                   "c", "-"]
         return subprocess.run(command, input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               check=False)
 

@@ -18,8 +18,10 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' INT TERM
 mkdir "$scratch/rotary"
-cp "$root"/python/rotary/* "$root/src/huggingface/model_types.json" "$scratch/rotary" 2>/dev/null
+cp "$root"/python/rotary/* "$scratch/rotary" 2>/dev/null
 cp "$library" "$scratch/rotary/librotary.so"
+reader=$(dirname "$library")/librotary_config.so
+[ ! -e "$reader" ] || cp "$reader" "$scratch/rotary"
 export PYTHONPATH="$scratch" PYTHONDONTWRITEBYTECODE=1 ROTARY_SOURCE_DIR="$root" SCRATCH="$scratch"
 export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive
 unset ROTARY_LIBRARY

@@ -36,9 +36,15 @@ import rotary
 assert os.path.realpath(rotary.__file__).startswith(os.path.realpath(sys.argv[1])), rotary.__file__
 assert importlib.metadata.version("rotary") == rotary.__version__
 files = {str(path) for path in importlib.metadata.files("rotary")}
-assert {"rotary/librotary.so", "rotary/model_types.json", "rotary/py.typed", "rotary/torch.py"} <= files, files
+assert {"rotary/librotary.so", "rotary/py.typed", "rotary/torch.py"} <= files, files
 assert not [path for path in files if path.endswith((".a", ".h", ".cmake", ".pc"))], files
-rope = rotary.Rope.from_config({"model_type": "gptj", "head_dim": 64, "rotary_dim": 32})
+config = {"model_type": "gptj", "head_dim": 64, "rotary_dim": 32}
+rope = rotary.Rope(64, rotary_dim=32, pairing="interleaved", max_positions=2048)
+try:
+    assert rotary.Rope.from_config(config) == rope
+    assert "rotary/librotary_config.so" in files, files
+except rotary.UnsupportedError as error:
+    assert "libjansson-dev" in str(error) and "rotary/bin/rotary" not in files, error
 x = numpy.ones((1, 5, 2, 64), "float32")
 assert numpy.abs(rope.inverse(rope.apply(x)) - x).max() <= 1e-6
 assert rotary.attention(x, x, x, rope=rope, value_rope=rope, causal=True).shape == x.shape
@@ -73,6 +79,8 @@ use() {
     sh "$root/tests/rules/symbols.sh" "$packages/rotary/librotary.so" "$root/tests/rules/symbols.txt" ||
         complain "$1 exports other symbols"
     if [ -e "$packages/rotary/bin/rotary" ]; then
+        sh "$root/tests/rules/symbols.sh" "$packages/rotary/librotary_config.so" "$root/tests/rules/config_symbols.txt" write ||
+            complain "the reader of configurations in $1 exports other symbols"
         env -i PATH="$environment/venv/bin" /bin/sh "$scratch/program.sh" >log 2>&1 ||
             { cat log; complain "the program in $1 does not work"; }
         grep -q "oneDNN" info || complain "rotary info does not say what is linked"

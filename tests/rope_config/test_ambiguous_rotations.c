@@ -70,7 +70,7 @@ static const struct {
 int main(void)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct rope_config_request request = {.find_family = model_types_find};
+        struct rope_config_request request = {.find_family = model_types_find};
         struct rope_config config = {0};
         rotary_error error = {0};
         json_t *object = NULL;
@@ -81,6 +81,9 @@ int main(void)
         CHECK_INT(rope_config_parse(object, "config.json", &request, &config, &error), ROTARY_BAD_FILE);
         if (!CHECK(strstr(error.message, cases[i].message)))
             printf("  %s\n", error.message);
+        request.of_settings = true; /* which no option leaves out */
+        CHECK_INT(rope_config_parse(object, "config.json", &request, &config, &error), ROTARY_BAD_FILE);
+        CHECK(!strstr(error.message, "ignore"));
         json_decref(object);
     }
     return check_report();

@@ -246,6 +246,31 @@ static void test_refused(void)
         rope_config_free(&config);
 }
 
+/* Frequencies by length: a model that is trained here has those of all its positions, another one the caller's. */
+static void test_own_length(void)
+{
+#define DYNAMIC                                                                                              \
+    "{\"head_dim\": 8, \"max_position_embeddings\": 256, \"rope_scaling\": {\"type\": \"dynamic\", "         \
+    "\"factor\": 4, \"original_max_position_embeddings\": 16}"
+    static const struct {
+        const char *text;
+        int64_t length;
+    } cases[] = {
+        {DYNAMIC "}", 0},
+        {DYNAMIC ", \"position\": \"rope\"}", 256},
+        {DYNAMIC ", \"position\": \"rope\", \"rope_sequence_length\": 0}", 256},
+        {DYNAMIC ", \"position\": \"rope\", \"rope_sequence_length\": 99}", 99},
+    };
+#undef DYNAMIC
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct rope_config config;
+        if (!CHECK_INT(read(cases[i].text, (struct rope_config_request){0}, &config, NULL), ROTARY_OK))
+            continue;
+        CHECK_INT(config.plan.sequence_length, cases[i].length);
+        rope_config_free(&config);
+    }
+}
+
 /* The scale of queries, for callers that apply it. */
 static void test_query_scale(void)
 {
@@ -316,6 +341,7 @@ int main(void)
     test_beside();
     test_truncate();
     test_refused();
+    test_own_length();
     test_query_scale();
     test_rope_percent();
     return check_report();

@@ -21,6 +21,7 @@ BEGIN {
     below["layer"] = "backend config file base"
     below["model"] = "layer rope_config " below["layer"]
     below["huggingface"] = "model " below["model"]
+    below["config_library"] = "huggingface rope_config config file base"
     below["text"] = "config file base"
     below["score"] = "text base"
     below["task"] = "score text run_folder config file base"

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the rotation of a config.json into arguments of Rope, by the program's own reader: librotary_config."""
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import pathlib
+import typing
+import warnings
+
+from . import _abi
+
+Config = typing.Union[typing.Mapping[str, typing.Any], str, "os.PathLike[str]"]
+
+_NAMES = {"pairing": _abi.PAIRINGS, "scaling": _abi.SCALINGS, "axes": _abi.AXES, "table_dtype": _abi.DTYPES}
+_OF_CALLER = ("struct_size", "compat", "threads", "isa", "table_positions")  # a file says nothing about them
+
+
+def _load(config: Config) -> tuple[str, bytes]:
+    """What messages call it, and its content."""
+    if isinstance(config, (str, os.PathLike)):
+        path = pathlib.Path(config)
+        path = path / "config.json" if path.is_dir() else path
+        return str(path), path.read_bytes()
+    if not isinstance(config, typing.Mapping):
+        raise ValueError(f"the configuration is {type(config).__name__}, wanted an object")
+    return "the configuration", json.dumps(config, allow_nan=False).encode()
+
+
+def _argument(plan: _abi.RopeConfig, name: str) -> typing.Any:
+    """A member of the plan as Rope has it."""
+    value = getattr(plan, name)
+    if name in _NAMES:
+        return next(key for key, code in _NAMES[name].items() if code == value)
+    if name == "sections":
+        return [pairs for axis, pairs in enumerate(value) if any(value[axis:])]
+    if isinstance(value, ctypes._Pointer):
+        return value[:plan.rotary_dim // 2]
+    return value
+
+
+def _arguments(plan: _abi.RopeConfig) -> dict[str, typing.Any]:
+    """The members that differ from the library's defaults. NULL and numbers of 0 are such."""
+    default = _abi.RopeConfig()
+    _abi.library.rotary_rope_config_default_sized(ctypes.byref(default), ctypes.sizeof(default))
+    default.head_dim, default.rotary_dim = 0, plan.head_dim
+    return {name: _argument(plan, name) for name, *_ in plan._fields_
+            if name not in _OF_CALLER and _bytes(plan, name) != _bytes(default, name)}
+
+
+def _bytes(plan: _abi.RopeConfig, name: str) -> bytes:
+    member = getattr(_abi.RopeConfig, name)
+    return bytes(plan)[member.offset:member.offset + member.size]
+
+
+def read(config: Config, layer_type: str | None = None, ignore: typing.Iterable[str] = (),
+         compat: str = "none") -> dict[str, typing.Any]:
+    """The arguments of Rope. ValueError, with the file's name, for what the reader does not know or no Rope has."""
+    name, text = _load(config)
+    keys = [key.encode() for key in ignore]
+    source = _abi.ConfigSource(name=os.fsencode(name), text=text, bytes=len(text),
+                               layer_type=None if layer_type is None else layer_type.encode(),
+                               ignored=(ctypes.c_char_p * (len(keys) + 1))(*keys, None),
+                               compat=_abi.code(_abi.COMPATS, "compat", compat))
+    reader, rotation = _abi.config_library(), ctypes.c_void_p()
+    _abi.call("rotary_config_rotation_create", ctypes.byref(rotation), ctypes.byref(source), of=reader)
+    try:
+        unknown = reader.rotary_config_rotation_unknown_type(rotation).decode("utf-8", "replace")
+        if unknown:
+            warnings.warn(f'{name}: nothing is known of "model_type" {unknown}, so that general defaults stand for its '
+                          "own; ignore=[\"model_type\"] says that they are meant", stacklevel=3)
+        return _arguments(reader.rotary_config_rotation_plan(rotation).contents)
+    finally:
+        reader.rotary_config_rotation_destroy(rotation)
