@@ -308,8 +308,8 @@ def config_library() -> ctypes.CDLL:
     beside = os.environ.get("ROTARY_LIBRARY")
     path = pathlib.Path(beside).with_name("librotary_config.so") if beside else packaged("librotary_config.so")
     if path is None or not path.exists():
-        raise UnsupportedError(f"there is no {path or 'librotary_config.so in the package'}, which reads config.json: it is "
-                               "built where oneDNN, jansson and libunistring are found (in Debian libdnnl-dev, "
+        raise UnsupportedError(f"there is no {path or 'librotary_config.so in the package'}, which reads config.json: "
+                               "it is built where oneDNN, jansson and libunistring are found (in Debian libdnnl-dev, "
                                "libjansson-dev, libunistring-dev)")
     opened = ctypes.CDLL(str(path))
     _declare(opened, str(path), CONFIG_FUNCTIONS)

@@ -11,7 +11,7 @@ import warnings
 
 from . import _abi
 
-Config = typing.Union[typing.Mapping[str, typing.Any], str, "os.PathLike[str]"]
+Config: typing.TypeAlias = typing.Union[typing.Mapping[str, typing.Any], str, os.PathLike[str]]
 
 _NAMES = {"pairing": _abi.PAIRINGS, "scaling": _abi.SCALINGS, "axes": _abi.AXES, "table_dtype": _abi.DTYPES}
 _OF_CALLER = ("struct_size", "compat", "threads", "isa", "table_positions")  # a file says nothing about them

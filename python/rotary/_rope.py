@@ -11,8 +11,9 @@ import weakref
 
 import numpy
 
-from . import _abi, _arrays, _config
+from . import _abi, _arrays
 from ._arrays import Array
+from ._config import Config, read
 
 Role = typing.Literal["query", "key", "value"]
 Direction = typing.Literal["forward", "inverse", "transpose"]
@@ -189,7 +190,7 @@ class Rope:
         return Rope(**json.loads(key))
 
     @staticmethod
-    def from_config(config: _config.Config, layer_type: str | None = None, *, ignore: typing.Iterable[str] = (),
+    def from_config(config: Config, layer_type: str | None = None, *, ignore: typing.Iterable[str] = (),
                     **settings: typing.Any) -> Rope:
         """The rotation that a config.json of Hugging Face describes: its path or its content. `layer_type` names one
         of the objects where rope_parameters has several. Keys to `ignore` are read as if they were not there.
@@ -198,7 +199,7 @@ class Rope:
         InvalidArgumentError for a rotation that the program's reader does not know or no Rope has; a UserWarning where
         nothing is known of the model's type; UnsupportedError where the package was built without the reader.
         """
-        of_file = _config.read(config, layer_type, ignore, settings.get("compat") or "none")
+        of_file = read(config, layer_type, ignore, settings.get("compat") or "none")
         defaults = {field.name: field.default for field in dataclasses.fields(Rope)}
         unread = {name for name, _ in _find_unread({**defaults, **of_file, **settings})}
         return Rope(**{**{name: value for name, value in of_file.items() if name not in unread}, **settings})

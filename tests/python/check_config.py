@@ -51,8 +51,9 @@ CASES = [
     ({"rope_scaling": {"type": "ntk", "factor": 2}}, {"scaling": "ntk", "factor": 2}),
     ({"rope_scaling": {"type": "proportional", "partial_rotary_factor": 0.5}},
      {"scaling": "proportional", "rotary_fraction": 0.5}),
-    ({"rope_scaling": {"type": "yarn", "factor": 2, "beta_fast": 8, "beta_slow": 2, "mscale": 0.5, "mscale_all_dim": 0.7,
-                       "truncate": False, "original_max_position_embeddings": 32, "attention_factor": 1.5}},
+    ({"rope_scaling": {"type": "yarn", "factor": 2, "beta_fast": 8, "beta_slow": 2, "mscale": 0.5,
+                       "mscale_all_dim": 0.7, "truncate": False, "original_max_position_embeddings": 32,
+                       "attention_factor": 1.5}},
      {"scaling": "yarn", "factor": 2, "beta_fast": 8, "beta_slow": 2, "mscale": 0.5, "mscale_all_dim": 0.7,
       "truncate": False, "original_positions": 32, "attention_factor": 1.5}),
     ({"rope_scaling": {"type": "llama3", "factor": 8, "low_freq_factor": 2, "high_freq_factor": 9}},
@@ -90,8 +91,8 @@ class Reader(Case):
         self.assertEqual((full.base, full.factor, full.scaling, full.head_dim), (1e6, 8.0, "linear", 256))
         self.assertEqual((local.base, local.factor, local.scaling), (None, None, "none"))
         # The rotated part of a head of multi-head latent attention, and keys that are values (DeepSeek-V4).
-        deepseek = {"model_type": "deepseek_v3", "qk_rope_head_dim": 32, "qk_nope_head_dim": 64, "num_attention_heads": 4,
-                    "max_position_embeddings": 64}
+        deepseek = {"model_type": "deepseek_v3", "qk_rope_head_dim": 32, "qk_nope_head_dim": 64,
+                    "num_attention_heads": 4, "max_position_embeddings": 64}
         self.assertEqual(read(deepseek), rotary.Rope(32, pairing="interleaved", max_positions=64))
         shared = read({"model_type": "deepseek_v4", "head_dim": 64, "qk_rope_head_dim": 16, "num_attention_heads": 4},
                       "sliding_attention")
@@ -123,7 +124,8 @@ class Reader(Case):
         self.assertEqual(caught.filename, __file__)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            self.assertEqual(read({"model_type": "nobody_knows", "head_dim": 16}, ignore=["model_type"]), rotary.Rope(16))
+            unknown = {"model_type": "nobody_knows", "head_dim": 16}
+            self.assertEqual(read(unknown, ignore=["model_type"]), rotary.Rope(16))
             self.assertEqual(read({"model_type": "llama", "head_dim": 16}).head_dim, 16)
 
     def test_refusals(self):
@@ -167,7 +169,8 @@ class Reader(Case):
 
     def test_ntk(self):
         """The two formulas of two programs."""
-        ntk, pairs = {"head_dim": 64, "rope_theta": 5e5, "rope_scaling": {"type": "ntk", "factor": 2.0}}, numpy.arange(32)
+        ntk = {"head_dim": 64, "rope_theta": 5e5, "rope_scaling": {"type": "ntk", "factor": 2.0}}
+        pairs = numpy.arange(32)
         divided = (2 * 5e5) ** (-pairs / 32) / 2 ** (2 / 64)
         self.close(rotary.Rope.from_config(ntk).frequencies, 5e5 ** (-pairs / 32) * 2 ** (-pairs / 31), 1e-12)
         self.close(rotary.Rope.from_config(ntk, compat="vllm").frequencies, divided, 1e-12)

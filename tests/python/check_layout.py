@@ -71,8 +71,8 @@ def program():
 @unittest.skipUnless(COMPILER, "there is no C compiler")
 class Layout(unittest.TestCase):
     def compiles(self, text):
-        command = [COMPILER, "-std=c11", "-fsyntax-only", "-I", str(SOURCE / "include"), "-I", str(SOURCE / "src"), "-x",
-                   "c", "-"]
+        folders = [f"-I{SOURCE / 'include'}", f"-I{SOURCE / 'src'}"]
+        command = [COMPILER, "-std=c11", "-fsyntax-only", *folders, "-x", "c", "-"]
         return subprocess.run(command, input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               check=False)
 
