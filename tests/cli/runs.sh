@@ -273,6 +273,7 @@ refuses 1 "both holds a comparison" train index $tiny --steps 1 --out both
     has sentences 7
     has beams 5
     refuses 2 "num_attention_heads" bench translate --set num_attention_heads=3
+    refuses 2 "there is no key \"steps\"" bench translate --set steps=3
 }
 for precision in f32 bf16; do
     does 0 bench rope --shape 7,3,10 --seconds 0 --precision $precision --json

@@ -36,7 +36,7 @@ def write(name, documents, vocabulary):
     starts = b"".join(struct.pack("<qq", begin, 3 * begin) for begin in begins)  # tokens of three bytes
     # text bytes and checksum, checksum of the tokenizer, vocabulary, boundary; then the contents
     head = b"rotary tokens\n\x1a\0" + struct.pack(
-        "<qQQQqqqqqQQ", 2, 77, 1234567, 7654321, vocabulary, 0, len(documents), begins[-1], 3 * begins[-1],
+        "<qQQQqqqqqQQ", 3, 77, 1234567, 7654321, vocabulary, 0, len(documents), begins[-1], 3 * begins[-1],
         block_checksum(tokens), block_checksum(starts))
     head += struct.pack("<Q", checksum(head))
     with open(os.path.join(folder, name), "wb") as file:

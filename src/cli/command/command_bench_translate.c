@@ -7,7 +7,7 @@
 #include "cli/output/profile_table.h"
 #include "cli/output/result.h"
 #include "cli/run_plan.h"
-#include "layer/encoding/encoding.h"
+#include "model/transformer_config.h"
 
 #include <stdio.h>
 
@@ -37,12 +37,11 @@ static const struct setting translate_table[] = {
 };
 
 /* A model of 2.3 million parameters for sentences as in Multi30k, which --set changes. */
-static rotary_status plan_model(const struct invocation *invocation, struct run_config *config,
+static rotary_status plan_model(const struct invocation *invocation, struct transformer_config *model,
                                 rotary_error *error)
 {
     const struct translate_options *options = invocation->options;
-    run_config_default(config);
-    struct transformer_config *model = &config->model;
+    transformer_config_default(model);
     model->architecture = ARCHITECTURE_ENCODER_DECODER;
     model->hidden_size = 128;
     model->num_hidden_layers = 4;
@@ -52,11 +51,11 @@ static rotary_status plan_model(const struct invocation *invocation, struct run_
     model->vocab_size = model->source_vocab_size = 8000;
     model->max_position_embeddings = 256;
     model->tie_word_embeddings = model->share_encoder_decoder_embeddings = true;
-    struct settings settings[RUN_SETTINGS];
-    run_settings(config, settings);
+    struct settings settings[TRANSFORMER_SETTINGS];
+    transformer_settings(model, settings);
     rotary_status status = ROTARY_OK;
     for (int i = 0; i < options->assignments.count && status == ROTARY_OK; i++)
-        status = settings_assign(settings, RUN_SETTINGS, options->assignments.items[i], error);
+        status = settings_assign(settings, TRANSFORMER_SETTINGS, options->assignments.items[i], error);
     return status == ROTARY_OK ? transformer_config_check(model, error) : status;
 }
 
@@ -95,10 +94,10 @@ static rotary_status print_result(const struct invocation *invocation, const str
 static enum exit_status run(const struct invocation *invocation)
 {
     const struct translate_options *options = invocation->options;
-    struct run_config config RUN_CONFIG_LOCAL = {0};
+    struct transformer_config model TRANSFORMER_CONFIG_LOCAL;
     struct backend backend;
     rotary_error error = {0};
-    if (plan_model(invocation, &config, &error) != ROTARY_OK)
+    if (plan_model(invocation, &model, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
     if (plan_backend(&invocation->common, (int)invocation->common.precision.value, &backend, &error) !=
         ROTARY_OK)
@@ -112,7 +111,7 @@ static enum exit_status run(const struct invocation *invocation)
                                          .batch_size = given_or(options->batch_size, 64)};
     const struct option_integer *seed = &invocation->common.seed;
     rotary_status status =
-        benchmark_translate(&result, &config.model, (uint64_t)given_or(*seed, 1), &backend, &error);
+        benchmark_translate(&result, &model, (uint64_t)given_or(*seed, 1), &backend, &error);
     if (status == ROTARY_OK)
         status = print_result(invocation, &backend, &result, &error);
     backend_destroy(&backend);

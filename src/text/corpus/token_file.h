@@ -9,7 +9,9 @@
 
 #include "file/mapped_file.h"
 
-enum { TOKEN_FILE_HEADER_BYTES = 256, TOKEN_FILE_FORMAT = 2 };
+/* The format also grows where the same texts and tokenizer make other tokens than before, so that those of an earlier
+ * reader are made anew. */
+enum { TOKEN_FILE_HEADER_BYTES = 256, TOKEN_FILE_FORMAT = 3 };
 
 /* Where a document begins: its first token and the first byte of its text, counted over all documents. */
 struct token_file_begin {
