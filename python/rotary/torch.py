@@ -278,7 +278,10 @@ def attention(query: Tensor, key: Tensor, value: OptionalTensor = None, *, rope:
     bias = _tensor(layout.bias if layout.bias is not None else layout.additive_mask)
     if bias is not None and bias.requires_grad:
         raise ValueError("bias requires a gradient, which attention does not compute: detach it")
-    sinks = None if layout.sinks is None else torch.as_tensor(layout.sinks).to(torch.float32)
+    sinks = None if layout.sinks is None else torch.as_tensor(layout.sinks)
+    if sinks is not None and (sinks.dtype == torch.bool or sinks.is_complex()):
+        raise ValueError(f"sinks is {sinks.dtype}, wanted numbers [{query.shape[-2]}]")
+    sinks = None if sinks is None else sinks.to(torch.float32)
     seed = torch.randint(1 << 62, (1,)) if dropout > 0 else None
     tensors = (bias, _tensor(layout.query_starts), _tensor(layout.key_starts), _tensor(layout.key_lengths),
                _tensor(layout.query_positions), _tensor(layout.key_positions), sinks, seed)

@@ -127,6 +127,9 @@ class Attention(Case):
         self.close(got.detach(), wanted.detach(), 2e-6)
         for a, b in zip((query, key, value, sinks), (*theirs, wanted_sinks)):
             self.close(a.grad, b.grad, 5e-6)
+        for wrong in (torch.ones(4, dtype=torch.bool), torch.ones(4, dtype=torch.complex64)):
+            self.refuses(ValueError, "wanted numbers [4]", rotary.torch.attention, query, key, value,
+                         layout=rotary.Layout(sinks=wrong))
 
     def test_keys_as_values(self):
         """With and without the rotation back of the output, and without a rotation; the gradient of both is one."""
