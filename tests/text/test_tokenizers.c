@@ -476,6 +476,11 @@ static void test_files_refused(void)
     } cases[] = {
         {"[]", "no JSON object"},
         {"{}", "is no tokenizer"},
+        {"IQ== 0\nIg== 1\n", "a vocabulary of tiktoken|wanted the tokenizer.json"},
+        {"IQ== 0 1\n", "line 1"},
+        {"IQ==\n", "line 1"},
+        {"{\"config\": {\"default_num_special_tokens\": 1000}, \"vocab\": [\"\\u0000\"]}",
+         "a vocabulary of Tekken"},
         {"{\"format\":2,\"tokenizer\":\"bytes\"}", "format 2"},
         {"{\"format\":1}", "characters, words, bytes, sentencepiece, huggingface or wordpiece"},
         {"{\"format\":1,\"tokenizer\":7}",

@@ -169,12 +169,35 @@ static rotary_status load(struct tokenizer **tokenizer, const json_t *object, co
                        settings_hint(name ? name : "", tokenizer_names, hint));
 }
 
+/* The programs whose vocabularies are files of their own, by how these begin: a line of tiktoken's is a token's bytes in
+ * base64 and its rank; Tekken's is an object with such lines as entries, which may be strings with a NUL. */
+static const char *foreign_program(const char *bytes, size_t count)
+{
+    static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+    static const char tekken[] = "\"default_num_special_tokens\"";
+    char begin[1024];
+    const size_t length = count < sizeof begin ? count : sizeof begin - 1;
+    memcpy(begin, bytes, length);
+    begin[length] = 0;
+    const size_t token = strspn(begin, base64);
+    const size_t rank = begin[token] == ' ' ? strspn(begin + token + 1, "0123456789") : 0;
+    if (token > 0 && rank > 0 && begin[token + 1 + rank] == '\n')
+        return "tiktoken";
+    return begin[0] == '{' && strstr(begin, tekken) ? "Tekken" : NULL;
+}
+
 static rotary_status load_bytes(struct tokenizer **tokenizer, const char *bytes, size_t count,
                                 const char *path, rotary_error *error)
 {
     for (int kind = 0; kind < TOKENIZERS; kind++)
         if (formats[kind]->is_file && formats[kind]->is_file(bytes, (int64_t)count))
             return formats[kind]->load_bytes(tokenizer, bytes, (int64_t)count, path, error);
+    const char *program = foreign_program(bytes, count);
+    if (program)
+        return rotary_fail(
+            error, ROTARY_BAD_FILE,
+            "%s is a vocabulary of %s, which is not read: wanted the tokenizer.json of the model", path,
+            program);
     json_t *object;
     rotary_status status = file_parse_json(path, bytes, count, &object, error);
     if (status != ROTARY_OK)
