@@ -72,8 +72,9 @@ typedef enum rotary_axes {
     ROTARY_AXES_SEPARATE = 3,
 } rotary_axes;
 
-/* The configuration of a plan. For most numbers 0 selects a default, which their comment states. Lists are
- * read only while the plan is created. */
+/* The configuration of a plan. For most numbers 0 selects a default, which their comment states. A setting that nothing
+ * reads beside the others has its default: rotary_rope_create refuses others. Lists are read only while the plan is
+ * created. */
 typedef struct rotary_rope_config {
     size_t struct_size; /* sizeof(rotary_rope_config), set by rotary_rope_config_default */
     int64_t head_dim;   /* channels of a head */
@@ -136,9 +137,17 @@ static inline void rotary_rope_config_default(rotary_rope_config *config)
 {
     rotary_rope_config_default_sized(config, sizeof *config);
 }
+/* Gives the settings that nothing reads beside the others their defaults, such as the factor of a file without a scaling:
+ * for configurations that are put together from what others say. Of the first struct_size bytes, likewise. */
+ROTARY_API void rotary_rope_config_drop_unread_sized(rotary_rope_config *config, size_t struct_size);
+static inline void rotary_rope_config_drop_unread(rotary_rope_config *config)
+{
+    rotary_rope_config_drop_unread_sized(config, sizeof *config);
+}
 /* Makes a plan; the caller destroys it with rotary_rope_destroy. *rope is written on success only. Errors:
- * ROTARY_INVALID_ARGUMENT for an invalid configuration, ROTARY_UNSUPPORTED for an instruction set that this
- * machine cannot run, ROTARY_OUT_OF_MEMORY. */
+ * ROTARY_INVALID_ARGUMENT for an invalid configuration, or one with a setting that nothing reads (a factor without a
+ * scaling, beta_fast without YaRN); ROTARY_UNSUPPORTED for an instruction set that this machine cannot run;
+ * ROTARY_OUT_OF_MEMORY. */
 ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_create(rotary_rope **rope,
                                                            const rotary_rope_config *config,
                                                            rotary_error *error);

@@ -212,6 +212,7 @@ FUNCTIONS: dict[str, tuple[typing.Any, list[typing.Any]]] = {
     "rotary_version": (c_char_p, []),
     "rotary_isa_best": (c_int, []),
     "rotary_rope_config_default_sized": (None, [POINTER(RopeConfig), c_size_t]),
+    "rotary_rope_config_drop_unread_sized": (None, [POINTER(RopeConfig), c_size_t]),
     "rotary_rope_create": (c_int, [POINTER(c_void_p), POINTER(RopeConfig), POINTER(Error)]),
     "rotary_rope_destroy": (None, [c_void_p]),
     "rotary_rope_pairs": (c_int64, [c_void_p]),

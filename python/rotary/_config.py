@@ -40,7 +40,7 @@ def _argument(plan: _abi.RopeConfig, name: str) -> typing.Any:
     return value
 
 
-def _arguments(plan: _abi.RopeConfig) -> dict[str, typing.Any]:
+def arguments(plan: _abi.RopeConfig) -> dict[str, typing.Any]:
     """The members that differ from the library's defaults. NULL and numbers of 0 are such."""
     default = _abi.RopeConfig()
     _abi.library.rotary_rope_config_default_sized(ctypes.byref(default), ctypes.sizeof(default))
@@ -70,6 +70,6 @@ def read(config: Config, layer_type: str | None = None, ignore: typing.Iterable[
         if unknown:
             warnings.warn(f'{name}: nothing is known of "model_type" {unknown}, so that general defaults stand for its '
                           "own; ignore=[\"model_type\"] says that they are meant", stacklevel=3)
-        return _arguments(reader.rotary_config_rotation_plan(rotation).contents)
+        return arguments(reader.rotary_config_rotation_plan(rotation).contents)
     finally:
         reader.rotary_config_rotation_destroy(rotation)

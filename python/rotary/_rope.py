@@ -13,7 +13,7 @@ import numpy
 
 from . import _abi, _arrays
 from ._arrays import Array
-from ._config import Config, read
+from ._config import Config, arguments, read
 
 Role = typing.Literal["query", "key", "value"]
 Direction = typing.Literal["forward", "inverse", "transpose"]
@@ -22,38 +22,37 @@ _ENUMERATIONS = {"pairing": _abi.PAIRINGS, "isa": _abi.ISAS, "scaling": _abi.SCA
                  "axes": _abi.AXES, "table_dtype": _abi.DTYPES}
 _LISTS = ("short_factors", "long_factors", "pair_factors", "inverse_frequencies")
 
-# Settings that nothing reads beside some values of others: which they are, whether they are read, and what is wrong
-# where they are not. Not here: lengths, which say what there is whatever the scaling, and attention_factor, which
-# multiplies under every one.
-_Settings = typing.Mapping[str, typing.Any]
-_READ_WHERE: tuple[tuple[tuple[str, ...], typing.Callable[[_Settings], bool], str], ...] = (
-    (("factor",), lambda given: given["scaling"] not in (None, "none"),
-     "with scaling none, wanted a scaling that it is the factor of"),
-    (("beta_fast", "beta_slow", "mscale", "mscale_all_dim", "truncate"), lambda given: given["scaling"] == "yarn",
-     "with scaling {scaling}, wanted scaling yarn"),
-    (("low_frequency_factor", "high_frequency_factor"), lambda given: given["scaling"] == "llama3",
-     "with scaling {scaling}, wanted scaling llama3"),
-    (("short_factors", "long_factors", "short_attention_factor", "long_attention_factor"),
-     lambda given: given["scaling"] == "longrope", "with scaling {scaling}, wanted scaling longrope"),
-    (("rotary_fraction",), lambda given: given["scaling"] == "proportional",
-     "with scaling {scaling}, wanted scaling proportional, or the channels that rotate as rotary_dim"),
-    (("sections",), lambda given: given["axes"] not in (None, "one"),
-     "with axes one, wanted axes sections, interleaved or separate"),
-    (("xpos_origin",), lambda given: bool(given["xpos_scale"]), "without an xpos_scale, wanted both or none"),
-    # In ggml each angle is the one before times a power of the base, whatever the frequencies.
-    (("base",), lambda given: (given["inverse_frequencies"] is None
-                               or bool(given["compat"] == "ggml" and given["angles_f32"])),
-     "beside inverse_frequencies, wanted one of the two"),
-)
+
+def _list(name: str, values: typing.Sequence[float], settings: typing.Mapping[str, typing.Any]) -> typing.Any:
+    """A list with one number for each pair; the library cannot see how long it is."""
+    rotary_dim = settings.get("rotary_dim")
+    pairs = (settings["head_dim"] if rotary_dim is None else rotary_dim) // 2
+    if len(values) != pairs:
+        raise ValueError(f"{name} has {len(values)} entries, wanted {pairs}, one for each pair")
+    return (ctypes.c_double * pairs)(*values)
 
 
-def _find_unread(given: _Settings) -> typing.Iterator[tuple[str, str]]:
-    """The settings that are given and that nothing reads, and what is wrong with each."""
-    for names, is_read, wrong in _READ_WHERE:
-        for name in names:
-            if given[name] is not None and not is_read(given):
-                value = f"a list of {len(given[name])}" if isinstance(given[name], (tuple, list)) else given[name]
-                yield name, f"{name} is {value} {wrong.format_map(given)}"
+def _struct(settings: typing.Mapping[str, typing.Any]) -> _abi.RopeConfig:
+    """The configuration with these settings, of which None is the library's default."""
+    config = _abi.RopeConfig()
+    _abi.library.rotary_rope_config_default_sized(ctypes.byref(config), ctypes.sizeof(config))
+    kinds: dict[str, typing.Any] = {name: kind for name, kind, *_ in _abi.RopeConfig._fields_}
+    for name, value in settings.items():
+        if value is None:
+            continue
+        if name in _ENUMERATIONS:
+            setattr(config, name, _abi.code(_ENUMERATIONS[name], name, value))
+        elif name in _LISTS:
+            setattr(config, name, _list(name, value, settings))
+        elif name == "sections":
+            if len(value) > _abi.MAX_AXES:
+                raise ValueError(f"sections has {len(value)} entries, wanted at most {_abi.MAX_AXES}")
+            config.sections = (ctypes.c_int64 * _abi.MAX_AXES)(*(_abi.whole(name, pairs) for pairs in value))
+        elif kinds[name] in (ctypes.c_int64, ctypes.c_int):
+            setattr(config, name, _abi.whole(name, value, kinds[name]))
+        else:
+            setattr(config, name, value)
+    return config
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -62,8 +61,8 @@ class Rope:
 
     What is not given has the library's default: all channels in half-split pairs, base 10000, no scaling. With a
     rotary_dim of 0 nothing rotates, which only Python has: in the library 0 is the default. Immutable, hashable and
-    picklable; any number of threads may use one. Raises InvalidArgumentError for what cannot be, and ValueError for
-    what nothing would read, such as a factor without a scaling.
+    picklable; any number of threads may use one. Raises InvalidArgumentError for what cannot be, and for what nothing
+    would read, such as a factor without a scaling.
     """
     head_dim: int
     rotary_dim: int | None = None
@@ -106,9 +105,9 @@ class Rope:
             values = getattr(self, name)
             if values is not None:
                 object.__setattr__(self, name, tuple(values))
-        config = self._config()
-        for _, wrong in _find_unread(vars(self)):
-            raise ValueError(wrong)
+        if self.rotary_fraction == 0:  # the library's default, of which all channels rotate
+            raise ValueError("rotary_fraction is 0, wanted a share above 0; rotary_dim=0 rotates none")
+        config = _struct(vars(self))
         is_empty = self.rotary_dim == 0
         plan = self._create(self._checker(config) if is_empty else config)
         object.__setattr__(self, "_plan", plan)
@@ -117,28 +116,6 @@ class Rope:
                  if getattr(self, field.name) != field.default}
         # The configuration as text: what a custom operator of PyTorch gets, and pickle.
         object.__setattr__(self, "key", json.dumps(given, sort_keys=True, default=operator.methodcaller("item")))
-
-    def _config(self) -> _abi.RopeConfig:
-        config = _abi.RopeConfig()
-        _abi.library.rotary_rope_config_default_sized(ctypes.byref(config), ctypes.sizeof(config))
-        kinds: dict[str, typing.Any] = {name: kind for name, kind, *_ in _abi.RopeConfig._fields_}
-        for field in dataclasses.fields(self):
-            name, value = field.name, getattr(self, field.name)
-            if value is None:
-                continue
-            if name in _ENUMERATIONS:
-                setattr(config, name, _abi.code(_ENUMERATIONS[name], name, value))
-            elif name in _LISTS:
-                setattr(config, name, self._list(name, value))
-            elif name == "sections":
-                if len(value) > _abi.MAX_AXES:
-                    raise ValueError(f"sections has {len(value)} entries, wanted at most {_abi.MAX_AXES}")
-                config.sections = (ctypes.c_int64 * _abi.MAX_AXES)(*(_abi.whole(name, pairs) for pairs in value))
-            elif kinds[name] in (ctypes.c_int64, ctypes.c_int):
-                setattr(config, name, _abi.whole(name, value, kinds[name]))
-            else:
-                setattr(config, name, value)
-        return config
 
     def _create(self, config: _abi.RopeConfig) -> ctypes.c_void_p:
         handle = ctypes.c_void_p()
@@ -162,13 +139,6 @@ class Rope:
         for name in _LISTS:  # they have no number
             setattr(config, name, None)
         return config
-
-    def _list(self, name: str, values: tuple[float, ...]) -> typing.Any:
-        """A list with one number for each pair; the library cannot see how long it is."""
-        pairs = (self.head_dim if self.rotary_dim is None else self.rotary_dim) // 2
-        if len(values) != pairs:
-            raise ValueError(f"{name} has {len(values)} entries, wanted {pairs}, one for each pair")
-        return (ctypes.c_double * pairs)(*values)
 
     def __repr__(self) -> str:
         """What differs from the defaults."""
@@ -200,9 +170,10 @@ class Rope:
         nothing is known of the model's type; UnsupportedError where the package was built without the reader.
         """
         of_file = read(config, layer_type, ignore, settings.get("compat") or "none")
-        defaults = {field.name: field.default for field in dataclasses.fields(Rope)}
-        unread = {name for name, _ in _find_unread({**defaults, **of_file, **settings})}
-        return Rope(**{**{name: value for name, value in of_file.items() if name not in unread}, **settings})
+        plan = _struct({**of_file, **settings})
+        _abi.library.rotary_rope_config_drop_unread_sized(ctypes.byref(plan), ctypes.sizeof(plan))
+        kept = arguments(plan)
+        return Rope(**{**{name: value for name, value in of_file.items() if name in kept}, **settings})
 
     # ---- properties ----
 

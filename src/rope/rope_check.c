@@ -9,26 +9,8 @@
 #include "rope/rope_plan.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { MAX_HEAD_DIM = 1 << 20 };
-
-void rotary_rope_config_default_sized(rotary_rope_config *config, size_t struct_size)
-{
-    const rotary_rope_config defaults = {
-        .struct_size = struct_size,
-        .pairing = ROTARY_PAIRING_HALF,
-        .base = 10000.0,
-        .table_positions = 2048,
-        .beta_fast = 32.0,
-        .beta_slow = 1.0,
-        .truncate = true,
-        .low_frequency_factor = 1.0,
-        .high_frequency_factor = 4.0,
-    };
-    memset(config, 0, struct_size);
-    memcpy(config, &defaults, struct_size < sizeof defaults ? struct_size : sizeof defaults);
-}
 
 static rotary_status wrong(rotary_error *error, const char *name, double got, const char *wanted)
 {
@@ -203,9 +185,6 @@ static rotary_status check_llama3(const rotary_rope_config *config, rotary_error
 
 static rotary_status check_scaling(rotary_rope_config *config, rotary_error *error)
 {
-    if (config->rotary_fraction != 0 && config->scaling != ROTARY_SCALING_PROPORTIONAL)
-        return wrong(error, "rotary_fraction", config->rotary_fraction,
-                     "0 without ROTARY_SCALING_PROPORTIONAL; rotary_dim says how many channels rotate");
     if (config->scaling == ROTARY_SCALING_NONE)
         return ROTARY_OK;
     if (config->inverse_frequencies)
@@ -263,6 +242,8 @@ rotary_status rotary_rope_check_config(rotary_rope_config *config, rotary_error 
     rotary_status status = check_span(config, error);
     if (!status)
         status = check_choices(config, error);
+    if (!status)
+        status = rotary_rope_check_unread(config, error);
     if (!status && !positive(config->base))
         status = wrong(error, "base", config->base, "a finite number above 0");
     if (!status)

@@ -57,6 +57,9 @@ static inline bool rotary_rope_has_query_rows(const rotary_rope *rope)
  * factor. */
 ROTARY_CHECKED rotary_status rotary_rope_check_config(rotary_rope_config *config, rotary_error *error);
 
+/* rope_settings.c: refuses a setting that differs from its default and that nothing reads beside the others. */
+ROTARY_CHECKED rotary_status rotary_rope_check_unread(const rotary_rope_config *config, rotary_error *error);
+
 /* The frequency of a pair follows from its index and the number of pairs: in the plan, or, with
  * ROTARY_AXES_SEPARATE, in the pair's section. */
 struct rotary_pair_index {

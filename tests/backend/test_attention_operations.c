@@ -81,11 +81,12 @@ static void plans_create(struct plans *plans, const struct pair *pair, const str
     rotation.pairing = of->pairing;
     rotation.attention_factor = of->key_is_value ? 1.0 : 1.1;
     rotation.xpos_scale = of->xpos_scale;
-    rotation.xpos_origin = 4.5;
+    rotation.xpos_origin = of->xpos_scale > 0 ? 4.5 : 0;
     *plans = (struct plans){.key_is_value = of->key_is_value};
     if (of->rotate)
         CHECK_INT(rotary_rope_create(&plans->rope, &rotation, NULL), ROTARY_OK);
     rotation.xpos_scale = 0;
+    rotary_rope_config_drop_unread(&rotation);
     rotation.rotary_dim = 16; /* only some channels of a value are rotated */
     rotation.rotary_start = 4;
     if (of->rotate_values && !of->key_is_value)

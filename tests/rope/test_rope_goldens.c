@@ -104,6 +104,7 @@ static void test_golden(const struct golden *golden)
         if (config.plan.sequence_length <= golden->positions[i])
             config.plan.sequence_length = golden->positions[i] + 1;
     config.plan.compat = ROTARY_COMPAT_HUGGINGFACE;
+    rotary_rope_config_drop_unread(&config.plan);
     rotary_rope *rope = NULL;
     status = rotary_rope_create(&rope, &config.plan, &error);
     if (CHECK(status == ROTARY_OK)) {

@@ -338,7 +338,7 @@ static void test_separate_scalings(void)
     for (int i = 0; i < 7 * 2; i++) {
         rotary_rope_config config = config_of(102, scalings[i / 2]);
         config.angles_f32 = i % 2;
-        config.factor = 4;
+        config.factor = config.scaling == ROTARY_SCALING_NONE ? 0 : 4;
         config.original_positions = 2048;
         config.sequence_length = 6000;
         config.rotary_fraction = config.scaling == ROTARY_SCALING_PROPORTIONAL ? 0.6 : 0;
@@ -351,6 +351,7 @@ static void test_separate_scalings(void)
             rotary_rope_config section_config = config;
             section_config.head_dim = 2 * sections[axis];
             section_config.axes = ROTARY_AXES_ONE;
+            rotary_rope_config_drop_unread(&section_config);
             rotary_rope *alone = plan_make(&section_config);
             for (int64_t pair = 0; pair < sections[axis]; pair++)
                 CHECK(rotary_rope_inverse_frequencies(rope)[first + pair] ==
@@ -470,8 +471,8 @@ static void test_f32_angles(void)
         config.compat = ROTARY_COMPAT_GGML;
         config.inverse_frequencies = own ? frequencies : NULL;
         config.axes = own ? ROTARY_AXES_ONE : ROTARY_AXES_SEPARATE;
-        config.sections[0] = 1;
-        config.sections[1] = 31;
+        config.sections[0] = own ? 0 : 1;
+        config.sections[1] = own ? 0 : 31;
         rope = plan_make(&config);
         rotary_rope_role_rows(rope, 100, 1, ROTARY_ROLE_VALUE, cosine, sine);
         for (int pair = 0; pair < 32; pair++)

@@ -33,6 +33,7 @@ static rotary_rope *make(const char *text, struct rope_config_request request, s
     rotary_rope *rope = NULL;
     if (CHECK_INT(read(text, request, config, &error), ROTARY_OK)) {
         config->plan.compat = request.compat;
+        rotary_rope_config_drop_unread(&config->plan);
         CHECK_INT(rotary_rope_create(&rope, &config->plan, &error), ROTARY_OK);
     }
     if (!rope)

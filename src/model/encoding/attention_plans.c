@@ -192,8 +192,10 @@ static rotary_status create_plan(struct position_attention *plan, const struct p
     rotary_status status = read_rotation(config, index, &rotation, error);
     if (status != ROTARY_OK)
         return status;
-    if (request->kind != ATTENTION_DECODER) /* a magnitude would grow with keys that follow */
+    if (request->kind != ATTENTION_DECODER) { /* a magnitude would grow with keys that follow */
         rotation.rope.plan.xpos_scale = 0;
+        rotary_rope_config_drop_unread(&rotation.rope.plan);
+    }
     rotation.rope.plan.table_positions = limit_table(&rotation.rope.plan, request->table_positions);
     rotation.value_rope.table_positions = limit_table(&rotation.value_rope, request->table_positions);
     const unsigned rotate =

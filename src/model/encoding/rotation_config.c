@@ -156,6 +156,7 @@ static rotary_status read_rotation(const struct transformer_config *config, cons
     if (status != ROTARY_OK)
         return rotary_fail(error, status == ROTARY_BAD_FILE ? ROTARY_INVALID_ARGUMENT : status, "%s",
                            wrong.message);
+    rotary_rope_config_drop_unread(&rotation->rope.plan);
     rotation->rope.plan.sequence_length =
         config->rope_sequence_length > 0 ? config->rope_sequence_length : transformer_positions(config);
     status = rotation->rotate & ROTATE_VALUE_OUTPUT ? derive_value_rope(config, rotation, error) : ROTARY_OK;
