@@ -30,7 +30,7 @@ static rotary_rope *make_rope(double xpos_scale, double attention_factor)
     config.rotary_start = 2;
     config.table_positions = 64;
     config.xpos_scale = xpos_scale;
-    config.xpos_origin = 100;
+    config.xpos_origin = xpos_scale > 0 ? 100 : 0;
     config.attention_factor = attention_factor;
     if (attention_factor > 0) {
         config.scaling = ROTARY_SCALING_YARN;
