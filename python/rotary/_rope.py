@@ -13,46 +13,10 @@ import numpy
 
 from . import _abi, _arrays
 from ._arrays import Array
-from ._config import Config, arguments, read
+from ._config import LISTS, Config, arguments, read, struct
 
 Role = typing.Literal["query", "key", "value"]
 Direction = typing.Literal["forward", "inverse", "transpose"]
-
-_ENUMERATIONS = {"pairing": _abi.PAIRINGS, "isa": _abi.ISAS, "scaling": _abi.SCALINGS, "compat": _abi.COMPATS,
-                 "axes": _abi.AXES, "table_dtype": _abi.DTYPES}
-_LISTS = ("short_factors", "long_factors", "pair_factors", "inverse_frequencies")
-
-
-def _list(name: str, values: typing.Sequence[float], settings: typing.Mapping[str, typing.Any]) -> typing.Any:
-    """A list with one number for each pair; the library cannot see how long it is."""
-    rotary_dim = settings.get("rotary_dim")
-    pairs = (settings["head_dim"] if rotary_dim is None else rotary_dim) // 2
-    if len(values) != pairs:
-        raise ValueError(f"{name} has {len(values)} entries, wanted {pairs}, one for each pair")
-    return (ctypes.c_double * pairs)(*values)
-
-
-def _struct(settings: typing.Mapping[str, typing.Any]) -> _abi.RopeConfig:
-    """The configuration with these settings, of which None is the library's default."""
-    config = _abi.RopeConfig()
-    _abi.library.rotary_rope_config_default_sized(ctypes.byref(config), ctypes.sizeof(config))
-    kinds: dict[str, typing.Any] = {name: kind for name, kind, *_ in _abi.RopeConfig._fields_}
-    for name, value in settings.items():
-        if value is None:
-            continue
-        if name in _ENUMERATIONS:
-            setattr(config, name, _abi.code(_ENUMERATIONS[name], name, value))
-        elif name in _LISTS:
-            setattr(config, name, _list(name, value, settings))
-        elif name == "sections":
-            if len(value) > _abi.MAX_AXES:
-                raise ValueError(f"sections has {len(value)} entries, wanted at most {_abi.MAX_AXES}")
-            config.sections = (ctypes.c_int64 * _abi.MAX_AXES)(*(_abi.whole(name, pairs) for pairs in value))
-        elif kinds[name] in (ctypes.c_int64, ctypes.c_int):
-            setattr(config, name, _abi.whole(name, value, kinds[name]))
-        else:
-            setattr(config, name, value)
-    return config
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -101,13 +65,13 @@ class Rope:
     isa: typing.Literal["auto", "scalar", "neon", "avx2", "avx512", "avx512bf16", "amx"] = "auto"
 
     def __post_init__(self) -> None:
-        for name in (*_LISTS, "sections"):
+        for name in (*LISTS, "sections"):
             values = getattr(self, name)
             if values is not None:
                 object.__setattr__(self, name, tuple(values))
         if self.rotary_fraction == 0:  # the library's default, of which all channels rotate
             raise ValueError("rotary_fraction is 0, wanted a share above 0; rotary_dim=0 rotates none")
-        config = _struct(vars(self))
+        config = struct(vars(self))
         is_empty = self.rotary_dim == 0
         plan = self._create(self._checker(config) if is_empty else config)
         object.__setattr__(self, "_plan", plan)
@@ -136,7 +100,7 @@ class Rope:
                                                 "nothing rotates: leave it out")
         config.head_dim, config.rotary_dim, config.rotary_start = max(self.head_dim, 2), 2, 0
         config.table_positions = min(config.table_positions, 0)  # the table would not be read
-        for name in _LISTS:  # they have no number
+        for name in LISTS:  # they have no number
             setattr(config, name, None)
         return config
 
@@ -170,7 +134,7 @@ class Rope:
         nothing is known of the model's type; UnsupportedError where the package was built without the reader.
         """
         of_file = read(config, layer_type, ignore, settings.get("compat") or "none")
-        plan = _struct({**of_file, **settings})
+        plan = struct({**of_file, **settings})
         _abi.library.rotary_rope_config_drop_unread_sized(ctypes.byref(plan), ctypes.sizeof(plan))
         kept = arguments(plan)
         return Rope(**{**{name: value for name, value in of_file.items() if name in kept}, **settings})
