@@ -397,8 +397,8 @@ static rotary_status read_own_length(const struct rope_reader *reader, rotary_ro
     static const char key[] = "rope_sequence_length";
     rotary_status status = rope_reader_integer(reader, key, json_field_value(reader->text_config, key), 0,
                                                &plan->sequence_length);
-    if (plan->sequence_length == 0 && json_field_value(reader->text_config, "position"))
-        plan->sequence_length = plan->max_positions;
+    if (!status && plan->sequence_length == 0 && json_field_value(reader->text_config, "position"))
+        status = read_integer(reader, "max_position_embeddings", 1, &plan->sequence_length);
     return status;
 }
 

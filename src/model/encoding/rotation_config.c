@@ -35,12 +35,13 @@ static rotary_status make_object(const struct transformer_config *config, unsign
 {
     const double fraction = fraction_of(config, rotate);
     json_t *made =
-        json_pack("{s:s, s:f, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:s, s:O?, s:O?}", "position",
+        json_pack("{s:s, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:s, s:O?, s:O?}", "position",
                   model_encoding_name(config), "xpos_scale", config->xpos_scale, "head_dim",
                   (json_int_t)config->head_dim, "hidden_size", (json_int_t)config->hidden_size,
                   "num_attention_heads", (json_int_t)config->num_attention_heads, "num_key_value_heads",
                   (json_int_t)config->num_key_value_heads, "max_position_embeddings",
-                  (json_int_t)transformer_positions(config), "rope_theta", config->rope_theta,
+                  (json_int_t)transformer_positions(config), "rope_sequence_length",
+                  (json_int_t)config->rope_sequence_length, "rope_theta", config->rope_theta,
                   "rope_local_base_freq", config->rope_local_base_freq, "partial_rotary_factor", fraction,
                   "pairing", rope_config_pairings[config->pairing], "rope_scaling", config->rope_scaling,
                   "rope_parameters", config->rope_parameters);
@@ -157,8 +158,6 @@ static rotary_status read_rotation(const struct transformer_config *config, cons
         return rotary_fail(error, status == ROTARY_BAD_FILE ? ROTARY_INVALID_ARGUMENT : status, "%s",
                            wrong.message);
     rotary_rope_config_drop_unread(&rotation->rope.plan);
-    rotation->rope.plan.sequence_length =
-        config->rope_sequence_length > 0 ? config->rope_sequence_length : transformer_positions(config);
     status = rotation->rotate & ROTATE_VALUE_OUTPUT ? derive_value_rope(config, rotation, error) : ROTARY_OK;
     rotation->rope.plan.query_scale_beta = rotation->rope.query_scale.beta;
     rotation->rope.plan.query_scale_length = rotation->rope.query_scale.length;
