@@ -12,7 +12,7 @@ struct rotary_config_rotation {
     struct rope_config config;
 };
 
-/* Of a model that is trained here: other encodings rotate nothing, though its file has the keys of a rotation. */
+/* The file of a model that is trained here has the keys of a rotation, though other encodings rotate nothing. */
 static rotary_status check_position(const json_t *object, const rotary_config_source *source,
                                     rotary_error *error)
 {

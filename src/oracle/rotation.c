@@ -41,10 +41,9 @@ static rotary_status make_plan(struct rotation *rotation, const struct rotation_
     plan->threads = request->threads;
     plan->isa = request->isa;
     plan->table_positions = 0; /* one call needs no table, and a file must not make it take gigabytes */
-    rotary_rope_config read = *plan;
-    rotary_rope_config_drop_unread(&read);
+    rotary_rope_config_drop_unread(plan);
     rotary_error wrong = {0};
-    rotary_status status = rotary_rope_create(&rotation->rope, &read, &wrong);
+    rotary_status status = rotary_rope_create(&rotation->rope, plan, &wrong);
     if (status == ROTARY_OK || status == ROTARY_UNSUPPORTED)
         return status ? rotary_fail(error, status, "%s", wrong.message) : ROTARY_OK;
     /* The invalid argument came from the file. */

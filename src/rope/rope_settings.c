@@ -31,26 +31,6 @@ static bool with_scaling(const rotary_rope_config *config)
     return config->scaling != ROTARY_SCALING_NONE;
 }
 
-static bool with_yarn(const rotary_rope_config *config)
-{
-    return config->scaling == ROTARY_SCALING_YARN;
-}
-
-static bool with_llama3(const rotary_rope_config *config)
-{
-    return config->scaling == ROTARY_SCALING_LLAMA3;
-}
-
-static bool with_longrope(const rotary_rope_config *config)
-{
-    return config->scaling == ROTARY_SCALING_LONGROPE;
-}
-
-static bool with_proportional(const rotary_rope_config *config)
-{
-    return config->scaling == ROTARY_SCALING_PROPORTIONAL;
-}
-
 static bool with_axes(const rotary_rope_config *config)
 {
     return config->axes != ROTARY_AXES_ONE;
@@ -83,30 +63,38 @@ static const struct row {
     const char *name;
     size_t offset;
     enum kind kind;
+    rotary_scaling scaling; /* the only one that reads it, where there is no function that says more */
     bool (*is_read)(const rotary_rope_config *config);
     const char *reader;
 } rows[] = {
-    {MEMBER(factor), REAL, with_scaling, "a scaling alone reads it"},
-    {MEMBER(beta_fast), REAL, with_yarn, "scaling yarn alone reads it"},
-    {MEMBER(beta_slow), REAL, with_yarn, "scaling yarn alone reads it"},
-    {MEMBER(mscale), REAL, with_yarn, "scaling yarn alone reads it"},
-    {MEMBER(mscale_all_dim), REAL, with_yarn, "scaling yarn alone reads it"},
-    {MEMBER(truncate), FLAG, with_yarn, "scaling yarn alone reads it"},
-    {MEMBER(low_frequency_factor), REAL, with_llama3, "scaling llama3 alone reads it"},
-    {MEMBER(high_frequency_factor), REAL, with_llama3, "scaling llama3 alone reads it"},
-    {MEMBER(short_factors), LIST, with_longrope, "scaling longrope alone reads them"},
-    {MEMBER(long_factors), LIST, with_longrope, "scaling longrope alone reads them"},
-    {MEMBER(short_attention_factor), REAL, with_longrope, "scaling longrope alone reads it"},
-    {MEMBER(long_attention_factor), REAL, with_longrope, "scaling longrope alone reads it"},
-    {MEMBER(rotary_fraction), REAL, with_proportional,
+    {MEMBER(factor), REAL, ROTARY_SCALING_NONE, with_scaling, "a scaling alone reads it"},
+    {MEMBER(beta_fast), REAL, ROTARY_SCALING_YARN, NULL, "scaling yarn alone reads it"},
+    {MEMBER(beta_slow), REAL, ROTARY_SCALING_YARN, NULL, "scaling yarn alone reads it"},
+    {MEMBER(mscale), REAL, ROTARY_SCALING_YARN, NULL, "scaling yarn alone reads it"},
+    {MEMBER(mscale_all_dim), REAL, ROTARY_SCALING_YARN, NULL, "scaling yarn alone reads it"},
+    {MEMBER(truncate), FLAG, ROTARY_SCALING_YARN, NULL, "scaling yarn alone reads it"},
+    {MEMBER(low_frequency_factor), REAL, ROTARY_SCALING_LLAMA3, NULL, "scaling llama3 alone reads it"},
+    {MEMBER(high_frequency_factor), REAL, ROTARY_SCALING_LLAMA3, NULL, "scaling llama3 alone reads it"},
+    {MEMBER(short_factors), LIST, ROTARY_SCALING_LONGROPE, NULL, "scaling longrope alone reads them"},
+    {MEMBER(long_factors), LIST, ROTARY_SCALING_LONGROPE, NULL, "scaling longrope alone reads them"},
+    {MEMBER(short_attention_factor), REAL, ROTARY_SCALING_LONGROPE, NULL, "scaling longrope alone reads it"},
+    {MEMBER(long_attention_factor), REAL, ROTARY_SCALING_LONGROPE, NULL, "scaling longrope alone reads it"},
+    {MEMBER(rotary_fraction), REAL, ROTARY_SCALING_PROPORTIONAL, NULL,
      "scaling proportional alone reads it, and rotary_dim says how many channels rotate"},
-    {MEMBER(sections), SECTIONS, with_axes, "positions of one axis have none"},
-    {MEMBER(xpos_origin), REAL, with_xpos, "it is read with an xpos_scale alone"},
-    {MEMBER(base), REAL, with_base, "inverse_frequencies are in its place"},
-    {MEMBER(query_scale_length), REAL, with_query_scale, "it is read with a query_scale_beta alone"},
-    {MEMBER(query_scale_offset), REAL, with_query_scale, "it is read with a query_scale_beta alone"},
+    {MEMBER(sections), SECTIONS, ROTARY_SCALING_NONE, with_axes, "positions of one axis have none"},
+    {MEMBER(xpos_origin), REAL, ROTARY_SCALING_NONE, with_xpos, "it is read with an xpos_scale alone"},
+    {MEMBER(base), REAL, ROTARY_SCALING_NONE, with_base, "inverse_frequencies are in its place"},
+    {MEMBER(query_scale_length), REAL, ROTARY_SCALING_NONE, with_query_scale,
+     "it is read with a query_scale_beta alone"},
+    {MEMBER(query_scale_offset), REAL, ROTARY_SCALING_NONE, with_query_scale,
+     "it is read with a query_scale_beta alone"},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
+
+static bool is_read(const rotary_rope_config *config, const struct row *row)
+{
+    return row->is_read ? row->is_read(config) : config->scaling == row->scaling;
+}
 
 /* The number of a member; 0 where it is none. */
 static double number_at(const rotary_rope_config *config, const struct row *row)
@@ -133,7 +121,7 @@ rotary_status rotary_rope_check_unread(const rotary_rope_config *config, rotary_
     rotary_rope_config_default(&defaults);
     for (int i = 0; i < ROWS; i++) {
         const struct row *row = &rows[i];
-        if (row->is_read(config) || is_default(config, &defaults, row))
+        if (is_read(config, row) || is_default(config, &defaults, row))
             continue;
         if (row->kind == REAL)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s is %g; wanted its default, %g: %s",
@@ -152,7 +140,7 @@ void rotary_rope_config_drop_unread_sized(rotary_rope_config *config, size_t str
     known = defaults;
     memcpy(&known, config, struct_size < sizeof known ? struct_size : sizeof known);
     for (int i = 0; i < ROWS; i++)
-        if (!rows[i].is_read(&known) && rows[i].offset + sizes[rows[i].kind] <= struct_size)
+        if (!is_read(&known, &rows[i]) && rows[i].offset + sizes[rows[i].kind] <= struct_size)
             memcpy((char *)config + rows[i].offset, (const char *)&defaults + rows[i].offset,
                    sizes[rows[i].kind]);
 }
